@@ -1,0 +1,120 @@
+"""Every error a caller can meet, one tree:
+
+IngatanError
+├── BadRequest 422 ── InvalidText, InvalidTime, UnknownFilter, PolicyRefused
+├── TooLarge 413
+├── Unauthenticated 401
+├── Forbidden 403 ── MemoryDisabled
+├── NotFound 404
+├── Conflict 409 ── KeyReused, LockedElsewhere
+├── Unavailable 503 ── DatabaseUnavailable
+└── StartRefused       (never leaves the process; the service does not start)
+
+``code`` is stable and may be relied on; the message tells the caller what to do next and never carries memory text,
+message text, a query or a secret.
+"""
+
+from __future__ import annotations
+
+
+class IngatanError(Exception):
+    """Base of all errors. ``code`` is stable, ``status`` the HTTP status, ``str(error)`` what to do next."""
+
+    code = "internal"
+    status = 500
+
+    def __init__(self, message: str, *, code: str | None = None, extra: dict[str, object] | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
+        self.extra: dict[str, object] = extra or {}
+
+
+class BadRequest(IngatanError):
+    """The request is understood and cannot be carried out as it is (422)."""
+
+    code, status = "bad_request", 422
+
+
+class InvalidText(BadRequest):
+    """Text that no door accepts, for example blank (422)."""
+
+    code = "invalid_text"
+
+
+class InvalidTime(BadRequest):
+    """A time without offset, or outside 2000-01-01 to one day from now (422)."""
+
+    code = "invalid_time"
+
+
+class UnknownFilter(BadRequest):
+    """A filter that is unknown, blank, null or a wildcard (422)."""
+
+    code = "unknown_filter"
+
+
+class PolicyRefused(BadRequest):
+    """The policy service did not accept what a person proposed (422); ``extra['reasons']`` holds reason codes."""
+
+    code = "policy_refused"
+
+
+class TooLarge(IngatanError):
+    """More than a documented limit (413)."""
+
+    code, status = "too_large", 413
+
+
+class Unauthenticated(IngatanError):
+    """No credential, or one that is not accepted (401). The answer never says which check failed."""
+
+    code, status = "unauthenticated", 401
+
+
+class Forbidden(IngatanError):
+    """The caller's role does not include this action (403)."""
+
+    code, status = "forbidden", 403
+
+
+class MemoryDisabled(Forbidden):
+    """Memory is off here, or not for this caller (403)."""
+
+    code = "memory_disabled"
+
+
+class NotFound(IngatanError):
+    """No such object, or not for this caller: the two are not told apart (404)."""
+
+    code, status = "not_found", 404
+
+
+class Conflict(IngatanError):
+    """The state does not allow the act (409)."""
+
+    code, status = "conflict", 409
+
+
+class KeyReused(Conflict):
+    """An idempotency key came back with another body (409)."""
+
+    code = "idempotency_key_reused"
+
+
+class Unavailable(IngatanError):
+    """Something this act needs does not answer; the same call may be repeated (503 with Retry-After)."""
+
+    code, status = "unavailable", 503
+
+
+class DatabaseUnavailable(Unavailable):
+    """The database was lost; the act happened entirely or not at all, and may be repeated (503)."""
+
+    code = "database_unavailable"
+
+
+class StartRefused(IngatanError):
+    """The configuration or the database is not one this service may run on. The message says what to change."""
+
+    code = "start_refused"

@@ -1,0 +1,256 @@
+"""The nouns every layer shares: identifiers, enums and frozen records. No behaviour beyond construction.
+
+Times are aware UTC ``datetime``s, identifiers UUIDv7, importance and confidence in [0, 1].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+import uuid_utils.compat
+
+
+def new_id() -> UUID:
+    """A fresh UUIDv7: unique, and ordered by the millisecond it was made in."""
+    return uuid_utils.compat.uuid7()
+
+
+class Role(StrEnum):
+    """What a principal may be (CONTRACT §1)."""
+
+    USER = "user"
+    REVIEWER = "reviewer"
+    AUDITOR = "auditor"
+    ADMIN = "admin"
+    WRITER = "writer"
+
+
+class MessageRole(StrEnum):
+    """Who spoke a turn."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+class MemoryType(StrEnum):
+    """What kind of thing is remembered. ``TYPE_ALIASES`` maps the cognitive names accepted as input."""
+
+    PREFERENCE = "preference"
+    FACT = "fact"
+    EPISODE = "episode"
+    KNOWLEDGE = "knowledge"
+
+
+TYPE_ALIASES = {"procedural": MemoryType.PREFERENCE, "semantic": MemoryType.FACT, "episodic": MemoryType.EPISODE}
+
+
+class MemoryStatus(StrEnum):
+    """Where a version stands. Expiry is a time, not a status."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    DELETED = "deleted"  # closed by the user in chat; the text is kept until it is erased (S1)
+    ARCHIVED = "archived"
+
+
+class Scope(StrEnum):
+    """Whose knowledge a memory is."""
+
+    USER = "user"
+    ACCOUNT = "account"
+    ORGANISATION = "organisation"
+
+
+class Trust(StrEnum):
+    """How far a record's source carries."""
+
+    STATED = "stated"  # the person's own words
+    CONFIRMED = "confirmed"  # stated or edited directly through API or console
+    UNVERIFIED = "unverified"
+
+
+class SourceKind(StrEnum):
+    """Where a candidate's words come from, weakest authority first (CONTRACT §4)."""
+
+    TURN = "turn"
+    SELF = "self"
+    SETTINGS = "settings"
+    EVENT = "event"
+    APPROVAL = "approval"
+
+
+AUTHORITY = {kind: rank for rank, kind in enumerate(SourceKind)}
+
+
+class Operation(StrEnum):
+    """What a candidate asks for."""
+
+    ADD = "add"
+    UPDATE = "update"
+    DELETE = "delete"
+
+
+class Outcome(StrEnum):
+    """What the policy service decided."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    QUARANTINE = "quarantine"
+    REVIEW = "review"
+
+
+class Reason(StrEnum):
+    """Why; the stable codes people see. The order is the order of the checks (CONTRACT §4)."""
+
+    SCHEMA = "schema"
+    TOO_LONG = "too_long"
+    NOT_ONE_SENTENCE = "not_one_sentence"
+    NO_AUTHORITY = "writer_not_allowed"
+    NO_CONSENT = "no_consent"
+    OFF_RECORD = "off_the_record"
+    NO_EVIDENCE = "no_evidence"
+    NOT_STATED_BY_SUBJECT = "not_stated_by_subject"
+    NOT_LICENSED = "not_licensed_by_quote"
+    NOT_A_STATEMENT = "not_a_statement"
+    OTHER_PERSON = "about_another_person"
+    HEALTH = "sensitive_health"
+    RELIGION = "sensitive_religion"
+    ETHNICITY = "sensitive_ethnicity"
+    POLITICS = "sensitive_politics"
+    SEXUAL_LIFE = "sensitive_sexual_life"
+    UNION = "sensitive_union"
+    BIOMETRICS = "sensitive_biometrics"
+    GENETICS = "sensitive_genetics"
+    CRIME = "sensitive_crime"
+    CHILDREN = "sensitive_children"
+    FINANCE = "sensitive_finance"
+    CREDENTIAL = "credential"
+    IDENTIFIER = "personal_identifier"
+    INSTRUCTION = "instruction"
+    PERMISSION = "permission_grant"
+    AUTHORITY_CLAIM = "claim_of_authority"
+    OBFUSCATED = "obfuscated"
+    LAW_CLAIM = "law_claim"
+    DOCUMENT_FACT = "document_fact"
+    LOW_IMPORTANCE = "low_importance"
+    DUPLICATE = "duplicate"
+    RENEWED = "renewed"
+    CONTRADICTION = "contradiction"
+    NOTHING_TO_CLOSE = "nothing_to_close"
+    CAP_NEW = "cap_new_per_conversation"
+    CAP_ACTIVE = "cap_active_per_user"
+    DRY_RUN = "dry_run"
+    ACCEPTED = "accepted"
+    SUPERSEDES = "supersedes"
+    CLOSED = "closed"
+
+
+NEVER_STORED = frozenset(
+    {
+        Reason.OTHER_PERSON, Reason.HEALTH, Reason.RELIGION, Reason.ETHNICITY, Reason.POLITICS, Reason.SEXUAL_LIFE,
+        Reason.UNION, Reason.BIOMETRICS, Reason.GENETICS, Reason.CRIME, Reason.CHILDREN, Reason.FINANCE,
+        Reason.CREDENTIAL, Reason.IDENTIFIER, Reason.LAW_CLAIM, Reason.DOCUMENT_FACT,
+    }
+)  # fmt: skip
+"""Reasons after which no text is kept anywhere, not even in the person's own list of decisions (S1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who calls, from the verified credential only."""
+
+    tenant_id: UUID
+    subject_id: UUID
+    roles: frozenset[Role] = frozenset({Role.USER})
+    verified: bool = False
+    shared_sentinel: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One message of a conversation. ``said_at`` is the speaker's time, ``received_at`` the server's."""
+
+    id: UUID
+    seq: int
+    role: MessageRole
+    author_id: UUID | None
+    text: str
+    said_at: datetime
+    received_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A verbatim quote of the asker's own words and the turn it stands in."""
+
+    message_id: UUID
+    quote: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A proposed change to what is remembered about ``subject_id``. Nothing in it carries authority of its own.
+
+    ``text`` is one sentence in the language the person used. ``slot`` names the attribute it fills (see
+    ``memories/slots.py``), or None. ``target_id`` is the memory an update or delete is about; for a delete by rules it
+    is None and ``text`` holds the person's words on what to forget. ``explicit`` says the person asked to remember.
+    """
+
+    operation: Operation = Operation.ADD
+    type: MemoryType
+    text: str
+    slot: str | None = None
+    subject_id: UUID
+    importance: float = 0.5
+    language: str
+    source: SourceKind = SourceKind.TURN
+    conversation_id: UUID | None = None
+    evidence: tuple[Evidence, ...] = ()
+    explicit: bool = False
+    recurring: bool = False  # a subject the person keeps returning to, rather than a statement
+    target_id: UUID | None = None
+    effective_at: datetime
+    expires_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One version of a memory, as read from the registry."""
+
+    id: UUID
+    version: int
+    subject_id: UUID
+    type: MemoryType
+    slot: str | None
+    text: str
+    language: str
+    importance: float
+    trust: Trust
+    status: MemoryStatus
+    source: SourceKind
+    conversation_id: UUID | None
+    effective_at: datetime
+    recorded_at: datetime
+    confirmed_at: datetime
+    expires_at: datetime | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What the policy service says about one candidate, and what follows when it is accepted.
+
+    ``closes`` are the ids of active memories this one supersedes or, for a delete, closes. ``reinforces`` is the id of
+    the active memory that already says the same; then nothing new is written. ``text`` is what may finally be stored.
+    """
+
+    outcome: Outcome
+    reasons: tuple[Reason, ...]
+    text: str = ""
+    closes: tuple[UUID, ...] = field(default=())
+    reinforces: UUID | None = None
