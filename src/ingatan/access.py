@@ -1,0 +1,58 @@
+"""Access: one pure function says whether a principal may act. Which rows it then sees is row-level security's part.
+
+An action the role lacks is Forbidden (403); an object that is not the caller's is NotFound (404), the same as one that
+does not exist.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from ingatan.errors import Forbidden
+from ingatan.types import Principal, Role
+
+
+class Action(StrEnum):
+    """Everything a caller can ask for. Each route and command names one (tests/test_route_policy.py)."""
+
+    PUBLIC = "public"
+    CONVERSATION_READ = "conversation.read"
+    CONVERSATION_WRITE = "conversation.write"
+    SYSTEM_TURN_WRITE = "system_turn.write"
+    MEMORY_READ = "memory.read"
+    MEMORY_WRITE = "memory.write"
+    MEMORY_ERASE = "memory.erase"
+    CONSENT_WRITE = "consent.write"
+    CANDIDATE_READ = "candidate.read"
+    CANDIDATE_PROPOSE = "candidate.propose"
+    RECALL = "recall"
+    AUDIT_READ = "audit.read"
+    AUDIT_VERIFY = "audit.verify"
+
+
+_PERSON = frozenset(
+    {
+        Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.MEMORY_READ, Action.MEMORY_WRITE,
+        Action.MEMORY_ERASE, Action.CONSENT_WRITE, Action.CANDIDATE_READ, Action.CANDIDATE_PROPOSE, Action.RECALL,
+    }
+)  # fmt: skip
+
+GRANTS: dict[Role, frozenset[Action]] = {
+    Role.USER: _PERSON,
+    Role.WRITER: frozenset({Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.SYSTEM_TURN_WRITE}),
+    Role.REVIEWER: frozenset(),  # the review queue comes with governed writes
+    Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.AUDIT_VERIFY}),
+    Role.ADMIN: frozenset({Action.AUDIT_VERIFY}),
+}
+"""What each role may do, on its own data unless the action says otherwise. Nothing is implied by another role."""
+
+
+def allowed(principal: Principal, action: Action) -> bool:
+    """True if any role of ``principal`` includes ``action``. Pure; no role means nothing but PUBLIC."""
+    return action is Action.PUBLIC or any(action in GRANTS[role] for role in principal.roles)
+
+
+def require(principal: Principal, action: Action) -> None:
+    """Raise Forbidden unless ``allowed(principal, action)``."""
+    if not allowed(principal, action):
+        raise Forbidden(f"Your role does not include '{action.value}'. Ask your administrator for it.")
