@@ -61,7 +61,7 @@ class TrustedIssuer:
 
 
 class KeySetFile:
-    """A JSON key set on disk. A change is seen within a second; an unreadable file leaves the last good keys in force."""
+    """A JSON key set on disk. A change is seen within a second; an unreadable file leaves the last keys in force."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -139,9 +139,7 @@ class JwtResolver:
         )
         for name in ("exp", "nbf", "iat"):
             value = claims.get(name)
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value)
-            ):
+            if value is not None and not _is_time(value):
                 raise _refused(f"{name}_not_a_number")
         try:
             registry.validate(claims)
@@ -160,6 +158,10 @@ class JwtResolver:
             roles=_roles(claims.get(self._roles_claim)),
             verified=True,
         )
+
+
+def _is_time(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _roles(claim: object) -> frozenset[Role]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
+import json
 import os
 import secrets
 from pathlib import Path
@@ -34,10 +36,8 @@ def write_private(path: Path, content: bytes) -> None:
 
 def _read_or_make(path: Path, make: bytes) -> bytes:
     if not path.exists():
-        try:
+        with contextlib.suppress(FileExistsError):  # another process was first; its key counts
             write_private(path, make)
-        except FileExistsError:  # another process was first; its key counts
-            pass
     return path.read_bytes()
 
 
@@ -67,5 +67,5 @@ def derive(master: bytes, purpose: str) -> bytes:
 
 def development_key(data_directory: Path) -> OKPKey:
     """The Ed25519 key that signs development tokens, made on first use, private to its owner."""
-    made = OKPKey.generate_key("Ed25519").as_json(private=True).encode()
-    return OKPKey.import_key(_read_or_make(data_directory / "keys" / "development.jwk", made))
+    made = json.dumps(OKPKey.generate_key("Ed25519").as_dict(private=True)).encode()
+    return OKPKey.import_key(json.loads(_read_or_make(data_directory / "keys" / "development.jwk", made)))

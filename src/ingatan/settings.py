@@ -1,7 +1,7 @@
 """Settings: read once from the environment, validated, frozen. The only module that reads the environment.
 
-A setting is ``INGATAN_<GROUP>__<NAME>``; the prefix ``ACEH_RAG_`` is read too, so that S1's deployments run unchanged. The
-same setting under both prefixes with different values is refused. Lists are JSON. Descriptions become docs/reference.
+A setting is ``INGATAN_<GROUP>__<NAME>``; the prefix ``ACEH_RAG_`` is read too, so S1's deployments run unchanged.
+The same setting under both prefixes with different values is refused. Lists are JSON. Descriptions become reference.
 """
 
 from __future__ import annotations
