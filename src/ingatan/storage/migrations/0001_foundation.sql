@@ -165,6 +165,26 @@ create table memory_embeddings (
     foreign key (tenant_id, memory_id, version) references memories (tenant_id, id, version) on delete cascade
 );
 
+-- Content-free: memories whose vector is still to be made, because the embedder did not answer.
+create table embedding_pending (
+    tenant_id uuid not null,
+    subject_id uuid not null,
+    memory_id uuid not null,
+    version integer not null,
+    created_at timestamptz not null default now(),
+    primary key (tenant_id, memory_id, version),
+    foreign key (tenant_id, memory_id, version) references memories (tenant_id, id, version) on delete cascade
+);
+
+-- Keyed hashes of erased texts: words said before the erasure may not bring the memory back.
+create table erased_texts (
+    tenant_id uuid not null,
+    subject_id uuid not null,
+    digest bytea not null,
+    at timestamptz not null default now(),
+    primary key (tenant_id, subject_id, digest)
+);
+
 -- Every decision. payload is empty for what is never stored and for what was accepted (the memory has it).
 create table candidates (
     tenant_id uuid not null,

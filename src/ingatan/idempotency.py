@@ -1,0 +1,55 @@
+"""Idempotency: an act that is repeated with the same key and body happens once, and answers with what it made.
+
+A key is bound to the caller, the route and the body's hash. Answers are rebuilt from the ids of what was made; no text
+is kept here. The key is taken in the act's own transaction, so a key without its act, or the reverse, cannot exist.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from ingatan.errors import KeyReused
+from ingatan.storage.database import Connection
+from ingatan.types import Principal
+
+KEY_CHARS_MAX = 255
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """An idempotency key as sent with a request."""
+
+    route: str
+    value: str
+    body_sha256: bytes
+
+
+def key_for(route: str, value: str | None, body: Any) -> Key | None:
+    """The key of a request with JSON ``body``, or None if the caller sent none."""
+    if value is None:
+        return None
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), default=str, ensure_ascii=True)
+    return Key(route, value[:KEY_CHARS_MAX], hashlib.sha256(canonical.encode()).digest())
+
+
+def take(connection: Connection, principal: Principal, key: Key | None, makes: Sequence[UUID]) -> list[UUID] | None:
+    """Take ``key`` for an act that makes ``makes``; None means go ahead.
+
+    Returns the ids that an earlier act with this key made: then do nothing and answer with those. A concurrent act with
+    the same key is awaited. Raises KeyReused when the key came with another body.
+    """
+    if key is None:
+        return None
+    keys = {"tenant_id": principal.tenant_id, "principal_id": principal.subject_id, "route": key.route, "key": key.value}
+    taken = connection.run("idempotency.take", **keys, body_sha256=key.body_sha256, resource_ids=list(makes))
+    if taken:
+        return None
+    row = connection.one("idempotency.read", **keys)
+    if row is None or bytes(row.body_sha256) != key.body_sha256:
+        raise KeyReused("This Idempotency-Key was used with another body. Use a new key for a new request.")
+    return list(row.resource_ids)

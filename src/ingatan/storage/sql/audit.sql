@@ -1,0 +1,60 @@
+-- name: audit.head
+-- The tenant's chain head, locked until the transaction ends; none before the first row.
+select seq, mac from audit_heads where tenant_id = %(tenant_id)s and lane = 0 for update;
+
+-- name: audit.first_head
+-- Make the head of a tenant's chain; a second maker waits for the first and then does nothing.
+insert into audit_heads (tenant_id, lane, seq, mac) values (%(tenant_id)s, 0, 0, %(mac)s) on conflict do nothing;
+
+-- name: audit.append
+-- One chained row.
+insert into audit_log (tenant_id, lane, seq, id, at, actor_id, action, entity_type, entity_id, details, mac)
+values (%(tenant_id)s, 0, %(seq)s, %(id)s, %(at)s, %(actor_id)s, %(action)s, %(entity_type)s, %(entity_id)s,
+        %(details)s, %(mac)s);
+
+-- name: audit.move_head
+-- The head follows its last row; held by the lock that audit.head took.
+update audit_heads set seq = %(seq)s, mac = %(mac)s where tenant_id = %(tenant_id)s and lane = 0;
+
+-- name: audit.enqueue
+-- One row that the sealer will chain: the hot path pays one insert and takes no lock.
+insert into audit_pending (tenant_id, id, at, actor_id, action, entity_type, entity_id, details)
+values (%(tenant_id)s, %(id)s, %(at)s, %(actor_id)s, %(action)s, %(entity_type)s, %(entity_id)s, %(details)s);
+
+-- name: audit.take_pending
+-- Remove and return up to limit pending rows, oldest first; rows another sealer holds are left to it.
+with taken as (
+    select id from audit_pending where tenant_id = %(tenant_id)s order by id limit %(limit)s for update skip locked
+)
+delete from audit_pending p using taken where p.tenant_id = %(tenant_id)s and p.id = taken.id
+returning p.id, p.at, p.actor_id, p.action, p.entity_type, p.entity_id, p.details;
+
+-- name: audit.page
+-- Chained rows after a sequence number, in order.
+select seq, id, at, actor_id, action, entity_type, entity_id, details, mac
+from audit_log where tenant_id = %(tenant_id)s and lane = 0 and seq > %(after)s order by seq limit %(limit)s;
+
+-- name: audit.list
+-- Chained rows for reading, newest first, before a sequence number; a null filter does not filter.
+select seq, id, at, actor_id, action, entity_type, entity_id, details
+from audit_log
+where tenant_id = %(tenant_id)s and lane = 0
+  and (%(before)s::bigint is null or seq < %(before)s)
+  and (%(entity_type)s::text is null or entity_type = %(entity_type)s)
+  and (%(entity_id)s::uuid is null or entity_id = %(entity_id)s)
+  and (%(actor_id)s::uuid is null or actor_id = %(actor_id)s)
+  and (%(from_at)s::timestamptz is null or at >= %(from_at)s)
+  and (%(to_at)s::timestamptz is null or at < %(to_at)s)
+order by seq desc limit %(limit)s;
+
+-- name: audit.read_head
+-- The head without a lock, for verifying.
+select seq, mac from audit_heads where tenant_id = %(tenant_id)s and lane = 0;
+
+-- name: audit.count_use
+-- Add one use at a time to a memory's counters.
+insert into memory_uses (tenant_id, scope_id, memory_id, count, last_at)
+select %(tenant_id)s, m.scope_id, m.id, 1, %(at)s
+from memories m where m.tenant_id = %(tenant_id)s and m.id = %(memory_id)s and m.status = 'active'
+on conflict (tenant_id, memory_id) do update
+set count = memory_uses.count + 1, last_at = greatest(memory_uses.last_at, excluded.last_at);

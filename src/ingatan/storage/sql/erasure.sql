@@ -1,0 +1,54 @@
+-- name: erasure.select
+-- Ids, hashes and source conversations of the person's memories to erase, in any status; null filters take all.
+select distinct id, text_hash, conversation_id from memories
+where tenant_id = %(tenant_id)s and scope = 'user' and scope_id = %(subject_id)s
+  and (%(memory_id)s::uuid is null or id = %(memory_id)s)
+  and (%(conversation_id)s::uuid is null or conversation_id = %(conversation_id)s);
+
+-- name: erasure.sources
+-- The turns that the memories to erase were written from.
+select distinct message_id from memory_evidence where tenant_id = %(tenant_id)s and memory_id = any(%(ids)s);
+
+-- name: erasure.evidence
+-- Remove quotes.
+delete from memory_evidence where tenant_id = %(tenant_id)s and memory_id = any(%(ids)s);
+
+-- name: erasure.vectors
+-- Remove vectors.
+delete from memory_embeddings
+where tenant_id = %(tenant_id)s and scope_id = %(subject_id)s and memory_id = any(%(ids)s);
+
+-- name: erasure.vectors_pending
+-- Remove vectors still to be made.
+delete from embedding_pending where tenant_id = %(tenant_id)s and memory_id = any(%(ids)s);
+
+-- name: erasure.uses
+-- Remove counters.
+delete from memory_uses where tenant_id = %(tenant_id)s and memory_id = any(%(ids)s);
+
+-- name: erasure.memories
+-- Remove all versions.
+delete from memories where tenant_id = %(tenant_id)s and scope_id = %(subject_id)s and id = any(%(ids)s);
+
+-- name: erasure.candidates
+-- Remove the decisions that belong to the memories, or to a conversation, or all of the person's.
+delete from candidates
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
+  and (%(everything)s or memory_id = any(%(ids)s)
+       or (%(conversation_id)s::uuid is not null and conversation_id = %(conversation_id)s)
+       or message_ids && %(message_ids)s);
+
+-- name: erasure.remember_text
+-- The keyed hash of an erased text, with the time of its latest erasure.
+insert into erased_texts (tenant_id, subject_id, digest) values (%(tenant_id)s, %(subject_id)s, %(digest)s)
+on conflict (tenant_id, subject_id, digest) do update set at = now();
+
+-- name: erasure.erased_at
+-- When texts with these keyed hashes were erased.
+select digest, at from erased_texts
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and digest = any(%(digests)s);
+
+-- name: erasure.record
+-- The receipt.
+insert into erasures (tenant_id, id, subject_id, requested_by, reason, receipt)
+values (%(tenant_id)s, %(id)s, %(subject_id)s, %(requested_by)s, %(reason)s, %(receipt)s);

@@ -1,0 +1,103 @@
+-- name: registry.active
+-- The person's active memories that have not expired, newest first.
+select id, version, subject_id, type, slot, text, language, importance, trust, status, source_kind, conversation_id,
+       effective_at, recorded_at, confirmed_at, expires_at
+from memories
+where tenant_id = %(tenant_id)s and scope = 'user' and scope_id = %(subject_id)s and status = 'active'
+  and type = any(%(types)s) and (expires_at is null or expires_at > %(now)s)
+order by recorded_at desc, id desc;
+
+-- name: registry.expired
+-- The person's memories that ran out and still have an active row: a restatement renews them.
+select id, version, subject_id, type, slot, text, language, importance, trust, status, source_kind, conversation_id,
+       effective_at, recorded_at, confirmed_at, expires_at
+from memories
+where tenant_id = %(tenant_id)s and scope = 'user' and scope_id = %(subject_id)s and status = 'active'
+  and expires_at <= %(now)s
+order by recorded_at desc, id desc;
+
+-- name: registry.page
+-- The person's newest version of each memory in a status, newest first, after a (time, id) position.
+select m.id, m.version, m.subject_id, m.type, m.slot, m.text, m.language, m.importance, m.trust, m.status,
+       m.source_kind, m.conversation_id, m.effective_at, m.recorded_at, m.confirmed_at, m.expires_at
+from memories m
+where m.tenant_id = %(tenant_id)s and m.scope = 'user' and m.scope_id = %(subject_id)s and m.status = %(status)s
+  and m.type = any(%(types)s)
+  and (%(status)s <> 'active' or m.expires_at is null or m.expires_at > %(now)s)
+  and (%(before_at)s::timestamptz is null
+       or (m.recorded_at, m.id, m.version) < (%(before_at)s, %(before_id)s, %(before_version)s))
+order by m.recorded_at desc, m.id desc, m.version desc limit %(limit)s;
+
+-- name: registry.get
+-- The active version of one memory of the caller, or none.
+select id, version, subject_id, type, slot, text, language, importance, trust, status, source_kind, conversation_id,
+       effective_at, recorded_at, confirmed_at, expires_at
+from memories where tenant_id = %(tenant_id)s and id = %(id)s and status = 'active' and type = any(%(types)s);
+
+-- name: registry.versions
+-- Every version of one memory of the caller, newest first.
+select id, version, subject_id, type, slot, text, language, importance, trust, status, source_kind, conversation_id,
+       effective_at, recorded_at, confirmed_at, expires_at
+from memories where tenant_id = %(tenant_id)s and id = %(id)s and type = any(%(types)s) order by version desc;
+
+-- name: registry.evidence
+-- The quotes behind versions, in order.
+select memory_id, version, message_id, quote
+from memory_evidence where tenant_id = %(tenant_id)s and memory_id = any(%(ids)s) order by memory_id, version, n;
+
+-- name: registry.insert
+-- One new active version. A second active row with the same text in the same scope is a conflict.
+insert into memories (tenant_id, id, version, scope_id, subject_id, type, slot, text, text_hash, language, importance,
+                      trust, status, source_kind, conversation_id, candidate_id, policy_version, effective_at, expires_at)
+values (%(tenant_id)s, %(id)s, %(version)s, %(subject_id)s, %(subject_id)s, %(type)s, %(slot)s, %(text)s,
+        %(text_hash)s, %(language)s, %(importance)s, %(trust)s, 'active', %(source_kind)s, %(conversation_id)s,
+        %(candidate_id)s, %(policy_version)s, %(effective_at)s, %(expires_at)s);
+
+-- name: registry.insert_evidence
+-- One quote of a version.
+insert into memory_evidence (tenant_id, memory_id, version, n, message_id, quote)
+values (%(tenant_id)s, %(memory_id)s, %(version)s, %(n)s, %(message_id)s, %(quote)s);
+
+-- name: registry.insert_vector
+-- The vector of a version; repeating it changes nothing.
+insert into memory_embeddings (tenant_id, scope_id, model_id, memory_id, version, v)
+select m.tenant_id, m.scope_id, %(model_id)s, m.id, m.version, %(v)s
+from memories m
+where m.tenant_id = %(tenant_id)s and m.id = %(memory_id)s and m.version = %(version)s and m.status = 'active'
+on conflict do nothing;
+
+-- name: registry.await_vector
+-- The vector will be made later.
+insert into embedding_pending (tenant_id, subject_id, memory_id, version)
+values (%(tenant_id)s, %(subject_id)s, %(memory_id)s, %(version)s) on conflict do nothing;
+
+-- name: registry.vector_done
+-- The vector is there, or its memory is not served any more.
+delete from embedding_pending where tenant_id = %(tenant_id)s and memory_id = %(memory_id)s and version = %(version)s;
+
+-- name: registry.drop_vectors
+-- A version that is no longer served has no vector.
+delete from memory_embeddings
+where tenant_id = %(tenant_id)s and scope_id = %(subject_id)s and memory_id = %(id)s;
+
+-- name: registry.retire
+-- Close the active version of a memory with a status.
+update memories set status = %(status)s, retired_at = now()
+where tenant_id = %(tenant_id)s and id = %(id)s and status = 'active';
+
+-- name: registry.reinforce
+-- The person said it again: confirmed now, and an importance never lowered by that.
+update memories
+set confirmed_at = greatest(confirmed_at, %(at)s), importance = greatest(importance, %(importance)s),
+    expires_at = case when expires_at <= %(at)s then %(expires_at)s else expires_at end
+where tenant_id = %(tenant_id)s and id = %(id)s and status = 'active';
+
+-- name: registry.model
+-- The number of an embedding model, made on first sight.
+insert into embedding_models (name, dimensions) values (%(name)s, %(dimensions)s)
+on conflict (name) do update set name = excluded.name returning id, dimensions;
+
+-- name: registry.count
+-- Rows of the person by status.
+select status, count(*) as n from memories
+where tenant_id = %(tenant_id)s and scope = 'user' and scope_id = %(subject_id)s group by status order by status;

@@ -1,0 +1,75 @@
+"""Subjects: the people memories are about. One lock row each, with consent and the erasure epoch.
+
+Whoever writes about a person locks their row first; an erasure raises the epoch under the same lock, so what was read
+before it can never be written after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from ingatan.storage.database import Connection
+from ingatan.types import Principal
+
+
+class Consent(StrEnum):
+    """What a person said about being remembered. ``unset`` counts as allowed under profile ``assistant`` (S1)."""
+
+    UNSET = "unset"
+    GRANTED = "granted"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A person's row at one moment."""
+
+    id: UUID
+    erasure_epoch: int
+    consent: Consent
+    consent_at: datetime | None = None
+
+
+def register(connection: Connection, principal: Principal) -> None:
+    """Make the rows of the caller's tenant and person unless they exist."""
+    with connection.pipeline():
+        connection.run("subjects.register_tenant", tenant_id=principal.tenant_id, name=str(principal.tenant_id))
+        connection.run("subjects.register", tenant_id=principal.tenant_id, subject_id=principal.subject_id)
+
+
+def lock(connection: Connection, principal: Principal) -> Subject:
+    """Lock the caller's row until the transaction ends and return it, made first if it was missing."""
+    keys = {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
+    row = connection.one("subjects.lock", **keys)
+    if row is None:
+        register(connection, principal)
+        row = connection.one("subjects.lock", **keys)
+    assert row is not None, "a registered subject has a row"
+    return Subject(principal.subject_id, row.erasure_epoch, Consent(row.consent))
+
+
+def read(connection: Connection, principal: Principal) -> Subject:
+    """The caller's row without a lock; defaults if they are not known yet."""
+    row = connection.one("subjects.read", tenant_id=principal.tenant_id, subject_id=principal.subject_id)
+    if row is None:
+        return Subject(principal.subject_id, 0, Consent.UNSET)
+    return Subject(principal.subject_id, row.erasure_epoch, Consent(row.consent), row.consent_at)
+
+
+def set_consent(connection: Connection, principal: Principal, consent: Consent) -> None:
+    """Record consent. Withdrawing stops every later write; what is remembered stays until it is erased."""
+    lock(connection, principal)
+    connection.run(
+        "subjects.set_consent",
+        tenant_id=principal.tenant_id,
+        subject_id=principal.subject_id,
+        consent=consent.value,
+    )
+
+
+def raise_epoch(connection: Connection, principal: Principal) -> None:
+    """Invalidate everything in flight about the caller. Call under ``lock``."""
+    connection.run("subjects.raise_epoch", tenant_id=principal.tenant_id, subject_id=principal.subject_id)
