@@ -14,7 +14,7 @@ from uuid import UUID
 
 from ingatan import subjects
 from ingatan.errors import BadRequest, NotFound
-from ingatan.storage.database import Connection
+from ingatan.storage.database import Connection, json_value
 from ingatan.text import visible
 from ingatan.types import MessageRole, Principal, new_id
 
@@ -228,7 +228,7 @@ def _row(
         "author_id": author,
         "role": message.role.value,
         "content": message.content,
-        "parts": list(message.parts) if message.parts is not None else None,
+        "parts": json_value(list(message.parts)) if message.parts is not None else None,
         "trace_id": None,
         "metadata": {**message.metadata, **own},
         "off_record": off,

@@ -45,7 +45,12 @@ def take(connection: Connection, principal: Principal, key: Key | None, makes: S
     """
     if key is None:
         return None
-    keys = {"tenant_id": principal.tenant_id, "principal_id": principal.subject_id, "route": key.route, "key": key.value}
+    keys = {
+        "tenant_id": principal.tenant_id,
+        "principal_id": principal.subject_id,
+        "route": key.route,
+        "key": key.value,
+    }
     taken = connection.run("idempotency.take", **keys, body_sha256=key.body_sha256, resource_ids=list(makes))
     if taken:
         return None

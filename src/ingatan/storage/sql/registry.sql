@@ -13,7 +13,7 @@ select id, version, subject_id, type, slot, text, language, importance, trust, s
        effective_at, recorded_at, confirmed_at, expires_at
 from memories
 where tenant_id = %(tenant_id)s and scope = 'user' and scope_id = %(subject_id)s and status = 'active'
-  and expires_at <= %(now)s
+  and type = any(%(types)s) and expires_at <= %(now)s
 order by recorded_at desc, id desc;
 
 -- name: registry.page

@@ -1,0 +1,1 @@
+"""What is remembered: proposed by extraction, decided by policy, kept by the registry, brought back by recall."""

@@ -1,0 +1,251 @@
+"""Candidates: the one door through which anything becomes a memory.
+
+``settle`` lets the policy service decide on one candidate with the state of this moment and carries the decision out:
+memory, quotes, vector, the record of the decision, and the audit rows, all in the caller's transaction and under the
+subject's lock. Sweeps, proposals and corrections all come through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from ingatan import erasure, subjects
+from ingatan.audit import AuditAction, Entry
+from ingatan.embeddings import Vector
+from ingatan.memories import policy, registry
+from ingatan.storage.database import Connection
+from ingatan.types import (
+    NEVER_STORED,
+    Candidate,
+    Decision,
+    Memory,
+    MemoryStatus,
+    Operation,
+    Outcome,
+    Principal,
+    SourceKind,
+    Trust,
+    Turn,
+    new_id,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What stays the same for all candidates of one act."""
+
+    limits: policy.Limits
+    mode: policy.Mode
+    erasure_key: bytes
+    model_id: int
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settled:
+    """One candidate's end: the decision, its record, and the memory it led to, if any."""
+
+    candidate_id: UUID
+    decision: Decision
+    memory_id: UUID | None
+    entries: tuple[Entry, ...]
+
+    @property
+    def wrote(self) -> bool:
+        """Whether a new version stands in the registry."""
+        return any(entry.action is AuditAction.MEMORY_WRITTEN for entry in self.entries)
+
+
+def consider(
+    connection: Connection, principal: Principal, candidate: Candidate, terms: Terms, *, turns: Mapping[UUID, Turn]
+) -> Decision:
+    """What the policy would decide as things stand; nothing is written."""
+    state = context(connection, principal, candidate, terms, turns=turns, written_in_conversation=0)
+    return policy.decide(candidate, context=state)
+
+
+def context(
+    connection: Connection,
+    principal: Principal,
+    candidate: Candidate,
+    terms: Terms,
+    *,
+    turns: Mapping[UUID, Turn],
+    written_in_conversation: int,
+) -> policy.Context:
+    """What the policy needs to know at this moment about the person and the candidate."""
+    statements = [candidate.text, *(evidence.quote for evidence in candidate.evidence)]
+    return policy.Context(
+        turns=turns,
+        active=registry.active(connection, principal, terms.now),
+        expired=registry.expired(connection, principal, terms.now),
+        consent=subjects.read(connection, principal).consent.value,
+        erased_at=erasure.erased_at(connection, principal, terms.erasure_key, statements),
+        written_in_conversation=written_in_conversation,
+        limits=terms.limits,
+        mode=terms.mode,
+        now=terms.now,
+    )
+
+
+def settle(
+    connection: Connection,
+    principal: Principal,
+    candidate: Candidate,
+    terms: Terms,
+    *,
+    turns: Mapping[UUID, Turn] | None = None,
+    vectors: Mapping[str, Vector] | None = None,
+    written_in_conversation: int = 0,
+) -> Settled:
+    """Decide on ``candidate`` and carry it out. Call under the subject's lock; append ``entries`` to the audit last."""
+    state = context(
+        connection, principal, candidate, terms, turns=turns or {}, written_in_conversation=written_in_conversation
+    )
+    decision = policy.decide(candidate, context=state)
+    candidate_id = new_id()
+    memory_id: UUID | None = decision.reinforces
+    entries: list[Entry] = []
+    if decision.outcome is Outcome.ACCEPT:
+        closed = MemoryStatus.DELETED if candidate.operation is Operation.DELETE else MemoryStatus.SUPERSEDED
+        updated = _target(candidate, state.active)
+        for id in decision.closes:
+            if registry.retire(connection, principal, id, closed):
+                entries.append(_entry(AuditAction.MEMORY_CLOSED, id, status=closed.value, candidate_id=candidate_id))
+        if decision.reinforces is not None:
+            registry.reinforce(
+                connection,
+                principal,
+                decision.reinforces,
+                at=terms.now,
+                importance=candidate.importance,
+                expires_at=candidate.expires_at,
+            )
+            entries.append(_entry(AuditAction.MEMORY_REINFORCED, decision.reinforces, candidate_id=candidate_id))
+        elif candidate.operation is not Operation.DELETE:
+            memory_id = _write(connection, principal, candidate, decision, candidate_id, updated, terms, vectors or {})
+            entries.append(_entry(AuditAction.MEMORY_WRITTEN, memory_id, candidate_id=candidate_id))
+    record(connection, principal, candidate, decision, candidate_id, memory_id)
+    decided = {"decision": decision.outcome.value, "reasons": [reason.value for reason in decision.reasons]}
+    entries.append(
+        Entry(
+            action=AuditAction.CANDIDATE_DECIDED,
+            entity_type="candidate",
+            entity_id=candidate_id,
+            details={
+                **decided,
+                "policy_version": policy.POLICY_VERSION,
+                "memory_id": str(memory_id) if memory_id else None,
+            },
+        )
+    )
+    return Settled(candidate_id=candidate_id, decision=decision, memory_id=memory_id, entries=tuple(entries))
+
+
+def record(
+    connection: Connection,
+    principal: Principal,
+    candidate: Candidate,
+    decision: Decision,
+    candidate_id: UUID,
+    memory_id: UUID | None,
+) -> None:
+    """Keep the decision for the person's own list; without any text for the never-stored classes."""
+    keeps_text = decision.outcome is not Outcome.ACCEPT and not NEVER_STORED & set(decision.reasons)
+    duplicate = decision.reinforces is not None
+    payload: dict[str, Any] = {"text": candidate.text} if keeps_text and not duplicate else {}
+    connection.run(
+        "candidates.record",
+        tenant_id=principal.tenant_id,
+        id=candidate_id,
+        subject_id=candidate.subject_id,
+        writer_id=principal.subject_id,
+        conversation_id=candidate.conversation_id,
+        message_ids=[evidence.message_id for evidence in candidate.evidence],
+        type=candidate.type.value,
+        payload=payload,
+        decision=decision.outcome.value,
+        reasons=[reason.value for reason in decision.reasons],
+        policy_version=policy.POLICY_VERSION,
+        memory_id=memory_id,
+    )
+
+
+def correction(
+    memory: Memory, *, text: str, importance: float, expires_at: datetime | None, now: datetime
+) -> Candidate:
+    """The candidate by which a person corrects a memory directly: the text is its own quote."""
+    return Candidate(
+        operation=Operation.UPDATE,
+        type=memory.type,
+        text=text,
+        slot=memory.slot,
+        subject_id=memory.subject_id,
+        importance=importance,
+        language=memory.language,
+        source=SourceKind.SELF,
+        conversation_id=memory.conversation_id,
+        evidence=(),
+        explicit=True,
+        target_id=memory.id,
+        effective_at=now,
+        expires_at=expires_at,
+    )
+
+
+def _target(candidate: Candidate, active: Sequence[Memory]) -> Memory | None:
+    return next((memory for memory in active if memory.id == candidate.target_id), None)
+
+
+def _write(
+    connection: Connection,
+    principal: Principal,
+    candidate: Candidate,
+    decision: Decision,
+    candidate_id: UUID,
+    updated: Memory | None,
+    terms: Terms,
+    vectors: Mapping[str, Vector],
+) -> UUID:
+    id, version = new_id(), 1
+    if updated is not None:
+        id, version = updated.id, updated.version + 1
+        registry.retire(connection, principal, updated.id, MemoryStatus.SUPERSEDED)
+    direct = candidate.source is not SourceKind.TURN
+    registry.write(
+        connection,
+        principal,
+        registry.NewVersion(
+            id=id,
+            version=version,
+            type=candidate.type,
+            slot=candidate.slot,
+            text=decision.text,
+            language=candidate.language,
+            importance=candidate.importance,
+            trust=Trust.CONFIRMED if direct else Trust.STATED,
+            source=candidate.source,
+            conversation_id=candidate.conversation_id,
+            candidate_id=candidate_id,
+            policy_version=policy.POLICY_VERSION,
+            effective_at=candidate.effective_at,
+            expires_at=candidate.expires_at,
+            evidence=candidate.evidence,
+            vector=vectors.get(decision.text),
+            model_id=terms.model_id,
+        ),
+    )
+    return id
+
+
+def _entry(action: AuditAction, memory_id: UUID, **details: object) -> Entry:
+    return Entry(
+        action=action,
+        entity_type="user_memory",
+        entity_id=memory_id,
+        details={key: str(value) for key, value in details.items()},
+    )

@@ -1,0 +1,100 @@
+"""Ranking: pure arithmetic that orders eligible memories for one question.
+
+Score = weight_relevance * relevance + weight_recency * recency + weight_importance * importance, each in [0, 1] (S1).
+Relevance mixes calibrated semantic similarity with lexical overlap. Raw cosines of one model bunch together (S2's
+thresholds would hold for nearly every pair), so each is centred and scaled by the question's own similarity to a shipped
+cohort of sentences in the memory's language, then squashed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from ingatan.embeddings import Vector
+from ingatan.text import unaccent, words
+
+SQUASH_STEEPNESS = 1.6
+"""How fast relevance rises around the centre, per standard deviation of the cohort."""
+SQUASH_CENTRE = 1.5
+"""Standard deviations above the cohort's mean at which semantic relevance is one half."""
+LEXICAL_SHARE = 0.25
+"""Part of relevance that comes from shared words when a vector is there; without one it is all of it."""
+STEM_CHARS = 5
+"""Words of this length or more that begin alike count as alike: a light stemming that serves all three languages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """S1's weights and half-life."""
+
+    relevance: float
+    recency: float
+    importance: float
+    half_life_days: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """Mean and standard deviation of one question's similarity to the cohort of one language."""
+
+    mean: float
+    deviation: float
+
+
+def cohorts(query: Vector, matrices: Mapping[str, Vector]) -> dict[str, Cohort]:
+    """Cohort statistics of ``query`` (d,) by language; ``matrices`` holds one (n, d) matrix a language."""
+    result: dict[str, Cohort] = {}
+    for language, matrix in matrices.items():
+        similarities = matrix @ query
+        result[language] = Cohort(float(similarities.mean()), max(float(similarities.std()), 1e-4))
+    return result
+
+
+def semantic(similarity: float, cohort: Cohort) -> float:
+    """Calibrated relevance in (0, 1) of a raw cosine; 0 for a similarity that is not finite."""
+    if not math.isfinite(similarity):
+        return 0.0
+    z = (similarity - cohort.mean) / cohort.deviation
+    return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, SQUASH_STEEPNESS * (z - SQUASH_CENTRE)))))
+
+
+def stems(value: str, ignored: frozenset[str]) -> frozenset[str]:
+    """The comparable words of ``value``: folded, unaccented, cut to their beginnings, without ``ignored`` words."""
+    return frozenset(unaccent(word)[:STEM_CHARS] for word in words(value) if word not in ignored)
+
+
+def lexical(query: frozenset[str], document: frozenset[str], rarity: Mapping[str, float]) -> float:
+    """Share in [0, 1] of the question's words, weighted by rarity, that the memory contains; 0 for no words."""
+    total = sum(rarity.get(stem, 1.0) for stem in query)
+    return sum(rarity.get(stem, 1.0) for stem in query & document) / total if total else 0.0
+
+
+def rarities(documents: Sequence[frozenset[str]]) -> dict[str, float]:
+    """Inverse document frequency of each stem within ``documents``, in (0, 1]."""
+    counts: dict[str, int] = {}
+    for document in documents:
+        for stem in document:
+            counts[stem] = counts.get(stem, 0) + 1
+    ceiling = math.log(1 + len(documents)) or 1.0
+    return {stem: math.log(1 + len(documents) / count) / ceiling for stem, count in counts.items()}
+
+
+def recency(confirmed_at: datetime, now: datetime, half_life_days: float) -> float:
+    """0.5 ** (age / half-life) in (0, 1]; a time in the future counts as now and gains nothing."""
+    age = max(now - confirmed_at, timedelta(0))
+    return float(0.5 ** min(age / timedelta(days=half_life_days), 1_000.0))
+
+
+def score(*, relevance: float, recency: float, importance: float, weights: Weights) -> float:
+    """The S1 score; always finite."""
+    return weights.relevance * relevance + weights.recency * recency + weights.importance * importance
+
+
+def stack(vectors: Sequence[Vector]) -> Vector:
+    """One (n, d) matrix of ``vectors``."""
+    return np.stack(vectors).astype(np.float32)

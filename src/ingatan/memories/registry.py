@@ -1,0 +1,219 @@
+"""The registry: the one place where memories are written, versioned, closed and read.
+
+A memory's id is stable and its version grows; at most one version is active. Functions take a connection in the
+person's scope, under the subject's lock when they write, and never commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from ingatan import text as texts
+from ingatan.embeddings import Vector
+from ingatan.errors import NotFound
+from ingatan.storage.database import Connection
+from ingatan.types import Evidence, Memory, MemoryStatus, MemoryType, Principal, SourceKind, Trust
+
+SERVED_TYPES = [kind.value for kind in MemoryType]
+"""Rows of any other type (S1's ``reflection``) are never served; they are erased with their owner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewVersion:
+    """A version to be written. ``vector`` None means the embedder did not answer: it is made later."""
+
+    id: UUID
+    version: int
+    type: MemoryType
+    slot: str | None
+    text: str
+    language: str
+    importance: float
+    trust: Trust
+    source: SourceKind
+    conversation_id: UUID | None
+    candidate_id: UUID | None
+    policy_version: str
+    effective_at: datetime
+    expires_at: datetime | None
+    evidence: tuple[Evidence, ...]
+    vector: Vector | None
+    model_id: int
+
+
+def active(connection: Connection, principal: Principal, now: datetime) -> list[Memory]:
+    """The caller's served memories, newest first."""
+    rows = connection.all("registry.active", **_owner(principal), types=SERVED_TYPES, now=now)
+    return _with_evidence(connection, principal, rows)
+
+
+def expired(connection: Connection, principal: Principal, now: datetime) -> list[Memory]:
+    """The caller's memories that ran out and were not restated."""
+    return [
+        _memory(row, ()) for row in connection.all("registry.expired", **_owner(principal), types=SERVED_TYPES, now=now)
+    ]
+
+
+def page(
+    connection: Connection,
+    principal: Principal,
+    *,
+    status: MemoryStatus,
+    before: tuple[datetime, UUID, int] | None,
+    limit: int,
+    now: datetime,
+) -> list[Memory]:
+    """Up to ``limit`` versions in ``status``, ordered by (recorded_at, id, version) descending, after ``before``."""
+    at, id, version = before or (None, None, None)
+    rows = connection.all(
+        "registry.page",
+        **_owner(principal),
+        status=status.value,
+        types=SERVED_TYPES,
+        now=now,
+        before_at=at,
+        before_id=id,
+        before_version=version,
+        limit=limit,
+    )
+    return _with_evidence(connection, principal, rows)
+
+
+def get(connection: Connection, principal: Principal, id: UUID) -> Memory:
+    """The active version of one memory of the caller. Raises NotFound."""
+    row = connection.one("registry.get", tenant_id=principal.tenant_id, id=id, types=SERVED_TYPES)
+    if row is None:
+        raise NotFound("There is no such memory, or it is not yours.")
+    return _with_evidence(connection, principal, [row])[0]
+
+
+def versions(connection: Connection, principal: Principal, id: UUID) -> list[Memory]:
+    """Every version of one memory of the caller, newest first. Raises NotFound when there is none."""
+    rows = connection.all("registry.versions", tenant_id=principal.tenant_id, id=id, types=SERVED_TYPES)
+    if not rows:
+        raise NotFound("There is no such memory, or it is not yours.")
+    return _with_evidence(connection, principal, rows)
+
+
+def write(connection: Connection, principal: Principal, new: NewVersion) -> None:
+    """Write one active version with its quotes and its vector, or a note that the vector is to be made."""
+    key = {"tenant_id": principal.tenant_id, "memory_id": new.id, "version": new.version}
+    with connection.pipeline():
+        connection.run(
+            "registry.insert",
+            tenant_id=principal.tenant_id,
+            id=new.id,
+            version=new.version,
+            subject_id=principal.subject_id,
+            type=new.type.value,
+            slot=new.slot,
+            text=new.text,
+            text_hash=texts.digest(new.text),
+            language=new.language,
+            importance=new.importance,
+            trust=new.trust.value,
+            source_kind=new.source.value,
+            conversation_id=new.conversation_id,
+            candidate_id=new.candidate_id,
+            policy_version=new.policy_version,
+            effective_at=new.effective_at,
+            expires_at=new.expires_at,
+        )
+        for n, evidence in enumerate(new.evidence):
+            connection.run("registry.insert_evidence", **key, n=n, message_id=evidence.message_id, quote=evidence.quote)
+        if new.vector is not None:
+            connection.run("registry.insert_vector", **key, model_id=new.model_id, v=new.vector)
+        else:
+            connection.run("registry.await_vector", **key, subject_id=principal.subject_id)
+
+
+def retire(connection: Connection, principal: Principal, id: UUID, status: MemoryStatus) -> bool:
+    """Close the active version with ``status`` and drop its vector; False if there was no active version."""
+    keys = {"tenant_id": principal.tenant_id, "id": id}
+    if not connection.run("registry.retire", **keys, status=status.value):
+        return False
+    connection.run("registry.drop_vectors", **keys, subject_id=principal.subject_id)
+    return True
+
+
+def reinforce(
+    connection: Connection,
+    principal: Principal,
+    id: UUID,
+    *,
+    at: datetime,
+    importance: float,
+    expires_at: datetime | None,
+) -> bool:
+    """Confirm a memory the person stated again; an expired one runs until ``expires_at``. False if it is gone."""
+    return bool(
+        connection.run(
+            "registry.reinforce",
+            tenant_id=principal.tenant_id,
+            id=id,
+            at=at,
+            importance=importance,
+            expires_at=expires_at,
+        )
+    )
+
+
+def add_vector(
+    connection: Connection, principal: Principal, *, memory_id: UUID, version: int, model_id: int, vector: Vector
+) -> None:
+    """Store a vector that was still to be made, unless its version is no longer served."""
+    key = {"tenant_id": principal.tenant_id, "memory_id": memory_id, "version": version}
+    connection.run("registry.insert_vector", **key, model_id=model_id, v=vector)
+    connection.run("registry.vector_done", **key)
+
+
+def model_id(connection: Connection, name: str, dimensions: int) -> int:
+    """The number of an embedding model in this database, made on first sight."""
+    row = connection.one("registry.model", name=name, dimensions=dimensions)
+    assert row is not None
+    return int(row.id)
+
+
+def counts(connection: Connection, principal: Principal) -> dict[str, int]:
+    """The caller's rows by status."""
+    return {row.status: row.n for row in connection.all("registry.count", **_owner(principal))}
+
+
+def _owner(principal: Principal) -> dict[str, UUID]:
+    return {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
+
+
+def _with_evidence(connection: Connection, principal: Principal, rows: Sequence[Any]) -> list[Memory]:
+    quotes: dict[tuple[UUID, int], list[Evidence]] = {}
+    if rows:
+        ids = list({row.id for row in rows})
+        for item in connection.all("registry.evidence", tenant_id=principal.tenant_id, ids=ids):
+            evidence = Evidence(message_id=item.message_id, quote=item.quote)
+            quotes.setdefault((item.memory_id, item.version), []).append(evidence)
+    return [_memory(row, tuple(quotes.get((row.id, row.version), ()))) for row in rows]
+
+
+def _memory(row: Any, evidence: tuple[Evidence, ...]) -> Memory:
+    return Memory(
+        id=row.id,
+        version=row.version,
+        subject_id=row.subject_id,
+        type=MemoryType(row.type),
+        slot=row.slot,
+        text=row.text,
+        language=row.language,
+        importance=row.importance,
+        trust=Trust(row.trust),
+        status=MemoryStatus(row.status),
+        source=SourceKind(row.source_kind),
+        conversation_id=row.conversation_id,
+        effective_at=row.effective_at,
+        recorded_at=row.recorded_at,
+        confirmed_at=row.confirmed_at,
+        expires_at=row.expires_at,
+        evidence=evidence,
+    )

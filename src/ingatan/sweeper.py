@@ -1,0 +1,307 @@
+"""The sweeper: ended conversations become candidates, candidates become decisions (S1, DATA).
+
+Per conversation four steps, each its own transaction or none: claim (lease and fence), read, think (extraction and
+embedding, no transaction open), commit (subject lock, fresh checks, decisions, watermark by compare-and-set on the
+fence). A crash between any two loses nothing and repeats nothing: only the commit moves the watermark, together with
+everything it wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from ingatan import spans, subjects, transcript
+from ingatan.audit import Audit, AuditAction, Entry
+from ingatan.embeddings import Embedder, EmbedderFailed, Vector
+from ingatan.errors import IngatanError
+from ingatan.leases import Leadership
+from ingatan.memories import candidates, policy, registry
+from ingatan.memories.extraction import ExtractionFailed, ExtractionLimits, ExtractionRejected, Extractor
+from ingatan.settings import MemorySettings
+from ingatan.spans import Claim, Due, Stale
+from ingatan.storage.database import Connection, Database
+from ingatan.telemetry import Event, event
+from ingatan.types import Candidate, Memory, Outcome, Principal, Reason, Turn, new_id
+
+RECENT_TURNS_MAX = 200
+VECTORS_PER_SWEEP_MAX = 200
+SECURITY_REASONS = frozenset({Reason.INSTRUCTION, Reason.PERMISSION, Reason.AUTHORITY_CLAIM, Reason.OBFUSCATED})
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Everything extraction needs, read in one transaction; plus the epoch that the commit must find unchanged."""
+
+    turns: tuple[Turn, ...]
+    recent: tuple[Turn, ...]
+    offered: tuple[Memory, ...]
+    erasure_epoch: int
+
+    def by_id(self) -> dict[UUID, Turn]:
+        """All turns that may be cited."""
+        return {turn.id: turn for turn in (*self.recent, *self.turns)}
+
+
+@dataclass(slots=True)
+class SweepReport:
+    """Counts of one sweep. ``led`` is False when another process leads; then nothing was done."""
+
+    led: bool = True
+    conversations: int = 0
+    written: int = 0
+    closed: int = 0
+    rejected: int = 0
+    failed: int = 0
+    abandoned: int = 0
+    stale: int = 0
+
+
+class Sweeper:
+    """Sweeps one lane of one database. ``pause`` is called between steps (tests stop or kill there)."""
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        settings: MemorySettings,
+        extractor: Extractor,
+        embedder: Embedder,
+        audit: Audit,
+        terms: Callable[[datetime], candidates.Terms],
+        pause: Callable[[str], None] = lambda step: None,
+    ) -> None:
+        self._database = database
+        self._settings = settings
+        self._extractor = extractor
+        self._embedder = embedder
+        self._audit = audit
+        self._terms = terms
+        self._pause = pause
+        self.lane = spans.lane_of(settings)
+        self._leadership = Leadership(database, f"sweep:{self.lane.value}", new_id())
+
+    def sweep(self, now: datetime | None = None) -> SweepReport:
+        """Run once at ``now``: up to SWEEP_BATCH_SIZE ended conversations, one after the other."""
+        at = now or datetime.now(UTC)
+        report = SweepReport()
+        with self._leadership.held() as leads:
+            if not leads:
+                report.led = False
+                return report
+            with self._database.jobs() as connection:
+                listed = spans.due(connection, self._settings, at)
+            for due in listed:
+                self._leadership.take()  # renewed while it runs
+                self._one(due, at, report)
+            self.fill_vectors()
+        event(
+            Event.SWEEP_FINISHED,
+            level="info" if report.conversations else "debug",
+            lane=self.lane.value,
+            conversations=report.conversations,
+            written=report.written,
+            closed=report.closed,
+            rejected=report.rejected,
+            failed=report.failed,
+        )
+        return report
+
+    def fill_vectors(self) -> int:
+        """Make vectors that are still missing because the embedder did not answer; return how many."""
+        with self._database.jobs() as connection:
+            pending = connection.all("sweep.vectors_pending", limit=VECTORS_PER_SWEEP_MAX)
+        made = 0
+        for row in pending:
+            owner = Principal(row.tenant_id, row.subject_id)
+            now = datetime.now(UTC)
+            with self._database.read(owner) as connection:
+                found = [memory for memory in registry.active(connection, owner, now) if memory.id == row.memory_id]
+            vectors = self._embed([memory.text for memory in found])
+            if found and not vectors:
+                break  # still down: next sweep
+            with self._database.write(owner) as connection:
+                for memory in found:
+                    registry.add_vector(
+                        connection,
+                        owner,
+                        memory_id=memory.id,
+                        version=memory.version,
+                        model_id=self._terms(now).model_id,
+                        vector=vectors[memory.text],
+                    )
+                    made += 1
+        return made
+
+    def _one(self, due: Due, now: datetime, report: SweepReport) -> None:
+        owner = Principal(due.tenant_id, due.subject_id)
+        with self._database.write(owner) as connection:
+            claim = spans.claim(connection, due, self._settings, now)
+        if claim is None:
+            return
+        try:
+            self._pause("claimed")
+            reading = self._read(claim, owner, now)
+            self._pause("read")
+            proposed = self._think(reading, claim, owner)
+            vectors = self._embed(self._worth_embedding(owner, reading, proposed, now))
+            self._pause("thought")
+            settled = self._commit(claim, owner, reading, proposed, vectors, now)
+            self._pause("committed")
+        except ExtractionFailed as failure:
+            self._fail(claim, owner, failure, report)
+        except Stale:
+            report.stale += 1
+            with self._database.write(owner) as connection:
+                spans.release(connection, claim)
+        except IngatanError as error:
+            report.failed += 1  # the lease runs out and the span is tried again
+            event(Event.SWEEP_FAILED, level="error", conversation_id=due.conversation_id, code=error.code)
+        else:
+            _account(claim, settled, report)
+
+    def _read(self, claim: Claim, owner: Principal, now: datetime) -> Reading:
+        keys = {"tenant_id": claim.due.tenant_id, "conversation_id": claim.due.conversation_id}
+        with self._database.read(owner) as connection:
+            subject = subjects.read(connection, owner)
+            rows = connection.all("sweep.turns", **keys, done_seq=claim.done_seq, to_seq=claim.to_seq)
+            recent = connection.all(
+                "sweep.recent_turns",
+                **keys,
+                subject_id=claim.due.subject_id,
+                done_seq=claim.done_seq,
+                active_after=spans.active_after(self._settings, now),
+                limit=RECENT_TURNS_MAX,
+            )
+            offered = registry.active(connection, owner, now)
+        turns = tuple(transcript.turn(row) for row in rows)
+        return Reading(turns, tuple(transcript.turn(row) for row in recent), tuple(offered), subject.erasure_epoch)
+
+    def _think(self, reading: Reading, claim: Claim, owner: Principal) -> Sequence[Candidate]:
+        memory = self._settings
+        limits = ExtractionLimits(max_new=memory.max_new_per_conversation, max_chars=memory.max_chars_per_memory)
+        try:
+            return self._extractor.extract(
+                transcript.bounded(reading.turns, owner.subject_id, memory),
+                subject_id=owner.subject_id,
+                conversation_id=claim.due.conversation_id,
+                offered=reading.offered,
+                recent=reading.recent,
+                limits=limits,
+            )
+        except IngatanError:
+            raise
+        except Exception as error:  # an extractor's defect counts as a failed attempt, so it cannot block the queue
+            raise ExtractionRejected(type(error).__name__) from None
+
+    def _worth_embedding(
+        self, owner: Principal, reading: Reading, proposed: Sequence[Candidate], now: datetime
+    ) -> list[str]:
+        """The final texts of candidates that would be accepted as things stand: only these reach the embedder."""
+        if not proposed:
+            return []
+        texts: list[str] = []
+        with self._database.read(owner) as connection:
+            for candidate in proposed:
+                decision = candidates.consider(connection, owner, candidate, self._terms(now), turns=reading.by_id())
+                if decision.outcome is Outcome.ACCEPT and decision.text:
+                    texts.append(decision.text)
+        return texts
+
+    def _commit(
+        self,
+        claim: Claim,
+        owner: Principal,
+        reading: Reading,
+        proposed: Sequence[Candidate],
+        vectors: Mapping[str, Vector],
+        now: datetime,
+    ) -> list[candidates.Settled]:
+        terms, settled, written = self._terms(now), list[candidates.Settled](), 0
+        with self._database.write(owner) as connection:
+            if subjects.lock(connection, owner).erasure_epoch != reading.erasure_epoch:
+                raise Stale("Something was erased meanwhile.")
+            _check_present(connection, owner, proposed)
+            for candidate in proposed:
+                done = candidates.settle(
+                    connection,
+                    owner,
+                    candidate,
+                    terms,
+                    turns=reading.by_id(),
+                    vectors=vectors,
+                    written_in_conversation=written,
+                )
+                written += done.wrote
+                settled.append(done)
+            spans.finish(connection, claim, through=max((turn.said_at for turn in reading.turns), default=None))
+            entries = [entry for done in settled for entry in done.entries]
+            if entries:
+                self._audit.append(connection, owner, entries)
+        return settled
+
+    def _fail(self, claim: Claim, owner: Principal, failure: ExtractionFailed, report: SweepReport) -> None:
+        conversation_id = claim.due.conversation_id
+        with self._database.write(owner) as connection:
+            abandoned = spans.fail(
+                connection, claim, reason=failure.reason, attempts_max=self._settings.max_extraction_attempts
+            )
+            if abandoned:
+                details = {"from_seq": claim.done_seq, "to_seq": claim.to_seq, "reason": failure.reason}
+                entry = Entry(
+                    action=AuditAction.SWEEP_ABANDONED,
+                    entity_type="conversation",
+                    entity_id=conversation_id,
+                    details=details,
+                )
+                self._audit.append(connection, owner, [entry])
+        report.failed += 1
+        report.abandoned += abandoned
+        rejected = isinstance(failure, ExtractionRejected)
+        name = Event.MEMORY_EXTRACTION_REJECTED if rejected else Event.MEMORY_EXTRACTION_UNAVAILABLE
+        attempts = claim.attempts + 1
+        event(name, level="warning", conversation_id=conversation_id, reason=failure.reason, attempts=attempts)
+        if abandoned:
+            event(
+                Event.MEMORY_CONSOLIDATION_ABANDONED, level="error", conversation_id=conversation_id, attempts=attempts
+            )
+
+    def _embed(self, texts: Sequence[str]) -> dict[str, Vector]:
+        unique = list(dict.fromkeys(texts))
+        try:
+            return dict(zip(unique, self._embedder.passages(unique), strict=True))
+        except EmbedderFailed as error:
+            event(Event.EMBEDDER_FAILED, level="warning", code=error.code, count=len(unique))
+            return {}
+
+
+def _check_present(connection: Connection, owner: Principal, proposed: Sequence[Candidate]) -> None:
+    cited = list({evidence.message_id for candidate in proposed for evidence in candidate.evidence})
+    row = connection.one("sweep.present", tenant_id=owner.tenant_id, ids=cited)
+    if row is None or row.n != len(cited):
+        raise Stale("A cited turn is gone.")
+
+
+def _account(claim: Claim, settled: Sequence[candidates.Settled], report: SweepReport) -> None:
+    accepted = [done for done in settled if done.decision.outcome is Outcome.ACCEPT]
+    written = sum(done.wrote for done in settled)
+    closed = sum(len(done.decision.closes) for done in accepted)
+    rejected = len(settled) - len(accepted)
+    report.conversations += 1
+    report.written += written
+    report.closed += closed
+    report.rejected += rejected
+    event(
+        Event.MEMORY_CONSOLIDATED,
+        conversation_id=claim.due.conversation_id,
+        written=written,
+        closed=closed,
+        rejected=rejected,
+        to_seq=claim.to_seq,
+    )
+    for done in settled:
+        hostile = sorted(reason.value for reason in SECURITY_REASONS & set(done.decision.reasons))
+        if hostile:
+            event(Event.SECURITY_REVIEW, level="warning", candidate_id=done.candidate_id, reasons=hostile)
