@@ -106,12 +106,9 @@ class Audit:
         )
 
     def seal(self, connection: Connection, tenant_id: UUID) -> int:
-        """Chain up to SEAL_BATCH pending rows of a tenant and count the uses they report; return how many."""
+        """Chain up to SEAL_BATCH pending rows of a tenant, oldest first, and return how many. Needs Power.JOB."""
         taken = connection.all("audit.take_pending", tenant_id=tenant_id, limit=SEAL_BATCH)
         rows = [row._asdict() for row in sorted(taken, key=lambda row: row.id.bytes)]
-        for row in rows:
-            for memory_id in row["details"].get("memory_ids", ()):
-                connection.run("audit.count_use", tenant_id=tenant_id, memory_id=UUID(memory_id), at=row["at"])
         if rows:
             self._chain(connection, tenant_id, rows)
         return len(rows)

@@ -39,6 +39,12 @@ class Receipt:
     unreachable_at: datetime
     not_promised: str = NOT_PROMISED
 
+    @classmethod
+    def empty(cls) -> Receipt:
+        """The receipt of an erasure that found nothing it may touch."""
+        now = datetime.now(UTC)
+        return cls(new_id(), now, {"memories": 0, "versions": 0}, (), (), now)
+
     def as_json(self) -> dict[str, Any]:
         """The receipt as it is stored and answered."""
         return {
@@ -89,8 +95,8 @@ def erase_memories(
 ) -> Receipt:
     """Erase one memory, those of one conversation, or (no filter) everything remembered about the person.
 
-    All versions go, closed ones too. Raises NotFound when ``memory_id`` names nothing of theirs. ``actor`` is who asked,
-    if not the person. One transaction with its audit row; counts are of rows that really went.
+    All versions go, closed ones too. Raises NotFound when ``memory_id`` names nothing of theirs. ``actor`` is who
+    asked, if not the person. One transaction with its audit row; counts are of rows that really went.
     """
     owner = {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
     subjects.lock(connection, principal)

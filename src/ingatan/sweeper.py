@@ -18,7 +18,7 @@ from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.embeddings import Embedder, EmbedderFailed, Vector
 from ingatan.errors import IngatanError
 from ingatan.leases import Leadership
-from ingatan.memories import candidates, policy, registry
+from ingatan.memories import candidates, registry
 from ingatan.memories.extraction import ExtractionFailed, ExtractionLimits, ExtractionRejected, Extractor
 from ingatan.settings import MemorySettings
 from ingatan.spans import Claim, Due, Stale

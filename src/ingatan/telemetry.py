@@ -38,7 +38,7 @@ FIELDS = frozenset(
         "tenant_id", "subject_id", "conversation_id", "memory_id", "candidate_id", "message_id", "request_id", "lane",
         "reason", "reasons", "code", "status", "method", "route", "error_type", "count", "accepted", "rejected",
         "written", "closed", "attempts", "from_seq", "to_seq", "milliseconds", "conversations", "failed", "version",
-        "environment", "memory", "address", "role",
+        "environment", "memory", "address", "role", "where",
     }
 )  # fmt: skip
 

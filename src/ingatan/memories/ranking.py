@@ -2,8 +2,8 @@
 
 Score = weight_relevance * relevance + weight_recency * recency + weight_importance * importance, each in [0, 1] (S1).
 Relevance mixes calibrated semantic similarity with lexical overlap. Raw cosines of one model bunch together (S2's
-thresholds would hold for nearly every pair), so each is centred and scaled by the question's own similarity to a shipped
-cohort of sentences in the memory's language, then squashed.
+thresholds would hold for nearly every pair), so each is centred and scaled by the question's own similarity to a
+shipped cohort of sentences in the memory's language, then squashed.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from ingatan import text as texts
 from ingatan.embeddings import Vector
-from ingatan.errors import NotFound
+from ingatan.errors import NotFound, StartRefused
 from ingatan.storage.database import Connection
 from ingatan.types import Evidence, Memory, MemoryStatus, MemoryType, Principal, SourceKind, Trust
 
@@ -173,9 +173,20 @@ def add_vector(
 
 def model_id(connection: Connection, name: str, dimensions: int) -> int:
     """The number of an embedding model in this database, made on first sight."""
-    row = connection.one("registry.model", name=name, dimensions=dimensions)
+    row = connection.one("registry.model", name=name)
+    if row is None:
+        connection.run("registry.add_model", name=name, dimensions=dimensions)
+        row = connection.one("registry.model", name=name)
     assert row is not None
+    if row.dimensions != dimensions:
+        raise StartRefused(f"The embedding model '{name}' had {row.dimensions} dimensions and now has {dimensions}.")
     return int(row.id)
+
+
+def count_uses(connection: Connection, principal: Principal, ids: Sequence[UUID], at: datetime) -> None:
+    """One more use of each of the caller's memories ``ids``."""
+    if ids:
+        connection.run("registry.count_uses", **_owner(principal), ids=list(ids), at=at)
 
 
 def counts(connection: Connection, principal: Principal) -> dict[str, int]:

@@ -39,7 +39,7 @@ begin
     foreach name in array array[
         'tenants', 'subjects', 'conversations', 'messages', 'sweep_state', 'sweep_abandoned', 'leases', 'memories',
         'memory_evidence', 'memory_uses', 'memory_embeddings', 'candidates', 'audit_heads', 'audit_log',
-        'audit_pending', 'erasures', 'idempotency_keys'
+        'audit_pending', 'erasures', 'idempotency_keys', 'embedding_pending', 'erased_texts'
     ] loop
         execute format('alter table %I enable row level security', name);
         execute format('alter table %I force row level security', name);
@@ -95,6 +95,12 @@ create policy person on memory_uses to ingatan_app
 create policy person on memory_embeddings to ingatan_app
     using (tenant_id = ingatan_tenant() and scope_id = ingatan_subject() and ingatan_power() = 'person')
     with check (tenant_id = ingatan_tenant() and scope_id = ingatan_subject() and ingatan_power() = 'person');
+create policy person on embedding_pending to ingatan_app
+    using (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and ingatan_power() = 'person')
+    with check (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and ingatan_power() = 'person');
+create policy person on erased_texts to ingatan_app
+    using (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and ingatan_power() = 'person')
+    with check (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and ingatan_power() = 'person');
 create policy person on candidates to ingatan_app
     using (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and ingatan_power() = 'person')
     with check (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and ingatan_power() = 'person');
@@ -135,9 +141,6 @@ create policy job_reads on audit_pending for select to ingatan_app
     using (tenant_id = ingatan_tenant() and ingatan_power() = 'job');
 create policy job_seals on audit_pending for delete to ingatan_app
     using (tenant_id = ingatan_tenant() and ingatan_power() = 'job');
-create policy job on memory_uses to ingatan_app
-    using (tenant_id = ingatan_tenant() and ingatan_power() = 'job')
-    with check (tenant_id = ingatan_tenant() and ingatan_power() = 'job');
 create policy job_reads on idempotency_keys for select to ingatan_app
     using (tenant_id = ingatan_tenant() and ingatan_power() = 'job');
 create policy job_cleans on idempotency_keys for delete to ingatan_app
@@ -146,6 +149,7 @@ create policy job_cleans on idempotency_keys for delete to ingatan_app
 -- Before a tenant is entered: only what carries no content.
 create policy jobs on tenants for select to ingatan_jobs using (true);
 create policy jobs on sweep_state to ingatan_jobs using (true) with check (true);
+create policy jobs on embedding_pending for select to ingatan_jobs using (true);
 create policy jobs on leases to ingatan_jobs using (true) with check (true);
 
 grant select on alembic_version to ingatan_app;
@@ -155,10 +159,11 @@ grant select, insert, update, delete on
     conversations, sweep_state, sweep_abandoned, memories, memory_uses, memory_embeddings, candidates, idempotency_keys
     to ingatan_app;
 grant select, insert, delete, update (off_record, metadata) on messages to ingatan_app;
-grant select, insert, delete on memory_evidence, audit_pending to ingatan_app;
-grant select, insert, update on audit_heads to ingatan_app;
+grant select, insert, delete on memory_evidence, audit_pending, embedding_pending to ingatan_app;
+grant select, insert, update on audit_heads, erased_texts to ingatan_app;
 grant select, insert on audit_log to ingatan_app;
 grant select, insert, update (receipt) on erasures to ingatan_app;
 grant select (id) on tenants to ingatan_jobs;
+grant select on embedding_pending to ingatan_jobs;
 grant select, update (attempts, lease_until, fence) on sweep_state to ingatan_jobs;
 grant select, insert, update, delete on leases to ingatan_jobs;

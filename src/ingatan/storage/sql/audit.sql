@@ -50,11 +50,3 @@ order by seq desc limit %(limit)s;
 -- name: audit.read_head
 -- The head without a lock, for verifying.
 select seq, mac from audit_heads where tenant_id = %(tenant_id)s and lane = 0;
-
--- name: audit.count_use
--- Add one use at a time to a memory's counters.
-insert into memory_uses (tenant_id, scope_id, memory_id, count, last_at)
-select %(tenant_id)s, m.scope_id, m.id, 1, %(at)s
-from memories m where m.tenant_id = %(tenant_id)s and m.id = %(memory_id)s and m.status = 'active'
-on conflict (tenant_id, memory_id) do update
-set count = memory_uses.count + 1, last_at = greatest(memory_uses.last_at, excluded.last_at);

@@ -19,3 +19,7 @@ select
 -- name: database.version
 -- The schema's version, or no row in an empty schema. Needs the table of versions.
 select version_num as version from alembic_version
+
+-- name: database.ping
+-- One row, if the database answers.
+select 1 as one

@@ -93,9 +93,19 @@ set confirmed_at = greatest(confirmed_at, %(at)s), importance = greatest(importa
 where tenant_id = %(tenant_id)s and id = %(id)s and status = 'active';
 
 -- name: registry.model
--- The number of an embedding model, made on first sight.
-insert into embedding_models (name, dimensions) values (%(name)s, %(dimensions)s)
-on conflict (name) do update set name = excluded.name returning id, dimensions;
+-- The number of an embedding model.
+select id, dimensions from embedding_models where name = %(name)s;
+
+-- name: registry.add_model
+-- A model seen for the first time; nothing happens when another process was first.
+insert into embedding_models (name, dimensions) values (%(name)s, %(dimensions)s) on conflict (name) do nothing;
+
+-- name: registry.count_uses
+-- One more use of each of the caller's memories.
+insert into memory_uses (tenant_id, scope_id, memory_id, count, last_at)
+select %(tenant_id)s, %(subject_id)s, used, 1, %(at)s from unnest(%(ids)s::uuid[]) as used order by used
+on conflict (tenant_id, memory_id) do update
+set count = memory_uses.count + 1, last_at = greatest(memory_uses.last_at, excluded.last_at);
 
 -- name: registry.count
 -- Rows of the person by status.

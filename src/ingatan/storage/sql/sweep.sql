@@ -104,3 +104,9 @@ select tenant_id, subject_id, memory_id, version from embedding_pending order by
 select min(last_received_at) as earliest
 from sweep_state
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and lane = %(lane)s and last_seq > done_seq;
+
+-- name: sweep.cited_turns
+-- Turns of the caller by their ids that stand in a visible conversation and are on the record.
+select m.id, m.seq, m.role, m.author_id, m.content, m.created_at, m.received_at
+from messages m join conversations c on c.tenant_id = m.tenant_id and c.id = m.conversation_id
+where m.tenant_id = %(tenant_id)s and m.id = any(%(ids)s) and not m.off_record and c.hidden_at is null;

@@ -1,0 +1,65 @@
+"""Answers: the JSON shapes of what the service gives back (CONTRACT §0)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ingatan.conversations import Conversation, Message
+from ingatan.types import Memory
+
+
+def conversation(item: Conversation) -> dict[str, Any]:
+    """One conversation without its turns."""
+    return {
+        "id": str(item.id),
+        "title": item.title,
+        "metadata": dict(item.metadata),
+        "off_record": item.off_record,
+        "last_seq": item.last_seq,
+        "created_at": item.created_at.isoformat(),
+        "updated_at": item.updated_at.isoformat(),
+    }
+
+
+def message(item: Message) -> dict[str, Any]:
+    """One turn; ``content`` in the form it was sent."""
+    return {
+        "id": str(item.id),
+        "conversation_id": str(item.conversation_id),
+        "seq": item.seq,
+        "role": item.role.value,
+        "content": list(item.parts) if item.parts is not None else item.content,
+        "created_at": item.created_at.isoformat(),
+        "metadata": dict(item.metadata),
+        "source_citations": list(item.source_citations),
+    }
+
+
+def memory(item: Memory) -> dict[str, Any]:
+    """One version of a memory with the words it came from."""
+    return {
+        "id": str(item.id),
+        "version": item.version,
+        "type": item.type.value,
+        "text": item.text,
+        "importance": round(item.importance, 6),
+        "status": item.status.value,
+        "language": item.language,
+        "slot": item.slot,
+        "trust": item.trust.value,
+        "created_at": item.recorded_at.isoformat(),
+        "confirmed_at": item.confirmed_at.isoformat(),
+        "effective_at": item.effective_at.isoformat(),
+        "expires_at": item.expires_at.isoformat() if item.expires_at else None,
+        "source": {
+            "kind": item.source.value,
+            "conversation_id": str(item.conversation_id) if item.conversation_id else None,
+            "message_ids": [str(evidence.message_id) for evidence in item.evidence],
+            "quote": item.evidence[0].quote if item.evidence else item.text,
+        },
+    }
+
+
+def listing(items: list[dict[str, Any]], next_cursor: str | None) -> dict[str, Any]:
+    """One page of a list; ``next_cursor`` is null at the true end only."""
+    return {"items": items, "next_cursor": next_cursor}

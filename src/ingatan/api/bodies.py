@@ -1,0 +1,198 @@
+"""Request bodies: what clients may send. Unknown fields are refused, text is cleaned by the one rule."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from ingatan import text as texts
+from ingatan.types import TYPE_ALIASES, MemoryType, MessageRole
+
+CONTENT_BYTES_MAX = 1_000_000
+TITLE_CHARS_MAX = 200
+FUTURE_SECONDS_MAX = 300
+EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
+_OFFSET = re.compile(r"(Z|[+-]\d{2}:?\d{2})$", re.IGNORECASE)
+
+
+def _clean(value: str) -> str:
+    return texts.clean(value)
+
+
+def _visible(value: str) -> str:
+    if not texts.visible(value).strip():
+        raise ValueError("blank: send text with at least one visible character")
+    return value
+
+
+def _sized(value: str) -> str:
+    if len(value.encode()) > CONTENT_BYTES_MAX:
+        raise ValueError(f"longer than {CONTENT_BYTES_MAX:,} bytes")
+    return value
+
+
+def _instant(value: Any) -> Any:
+    if value is None or isinstance(value, datetime):
+        return value
+    if not isinstance(value, str) or not _OFFSET.search(value):
+        raise ValueError("a time as a string with its offset, for example 2026-11-29T10:00:00+07:00")
+    try:
+        moment = datetime.fromisoformat(value.upper().replace("Z", "+00:00")).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError("not a time of the calendar (ISO 8601)") from None
+    return moment
+
+
+def _past(value: datetime | None) -> datetime | None:
+    if value is not None and not EARLIEST <= value <= datetime.now(UTC) + timedelta(seconds=FUTURE_SECONDS_MAX):
+        raise ValueError("before 2000 or in the future")
+    return value
+
+
+def _future(value: datetime | None) -> datetime | None:
+    if value is not None and not datetime.now(UTC) < value < datetime.now(UTC) + timedelta(days=36_525):
+        raise ValueError("a moment within the next hundred years")
+    return value
+
+
+def _tree(value: Any) -> Any:
+    """Clean every string in ``value``, keys included; its depth was bounded by the body gate."""
+    if isinstance(value, str):
+        return texts.clean(value)
+    if isinstance(value, list):
+        return [_tree(item) for item in value]
+    if isinstance(value, dict):
+        return {texts.clean(str(key)): _tree(item) for key, item in value.items()}
+    return value
+
+
+def _type(value: Any) -> Any:
+    return TYPE_ALIASES.get(value, value) if isinstance(value, str) else value
+
+
+Text = Annotated[str, AfterValidator(_clean)]
+Statement = Annotated[str, AfterValidator(_clean), AfterValidator(_visible)]
+Content = Annotated[str, AfterValidator(_clean), AfterValidator(_visible), AfterValidator(_sized)]
+Metadata = Annotated[dict[str, Any], AfterValidator(_tree)]
+Said = Annotated[datetime | None, BeforeValidator(_instant), AfterValidator(_past)]
+Expiry = Annotated[datetime | None, BeforeValidator(_instant), AfterValidator(_future)]
+Kind = Annotated[MemoryType, BeforeValidator(_type)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Body(BaseModel):
+    """Base of all bodies."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NewConversation(Body):
+    title: Annotated[Text, Field(max_length=TITLE_CHARS_MAX)] = ""
+    metadata: Metadata = {}
+    off_record: bool = False
+
+
+class ConversationChange(Body):
+    title: Annotated[Statement, Field(max_length=TITLE_CHARS_MAX)] | None = None
+    off_record: bool | None = None
+
+
+class TextPart(Body):
+    """One part of a message; only text parts are read, others are kept as they are."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    type: Annotated[str, Field(max_length=64)]
+    text: Text | None = None
+
+
+class NewTurn(Body):
+    role: MessageRole
+    content: Content | Annotated[list[TextPart], Field(min_length=1, max_length=100)]
+    created_at: Said = None
+    metadata: Metadata = {}
+
+    @property
+    def text(self) -> str:
+        """The words of the turn: its content, or its text parts joined by line breaks."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content if part.type == "text" and part.text)
+
+    @property
+    def parts(self) -> list[Any] | None:
+        """The parts as they came, cleaned; None for plain text."""
+        if isinstance(self.content, str):
+            return None
+        return [_tree(part.model_dump(exclude_none=True)) for part in self.content]
+
+    @model_validator(mode="after")
+    def _bounded(self) -> NewTurn:
+        if not isinstance(self.content, str):
+            _sized(self.text)
+            _visible(self.text or ("part" if any(part.type != "text" for part in self.content) else ""))
+        return self
+
+
+class NewTurns(Body):
+    messages: Annotated[list[NewTurn], Field(min_length=1, max_length=100)]
+
+
+class MemoryChange(Body):
+    """Fields that are left out stay as they are; ``expires_at: null`` lets the memory never expire."""
+
+    text: Annotated[Statement, Field(max_length=2_000)] | None = None
+    importance: Share | None = None
+    expires_at: Expiry = None
+
+    @model_validator(mode="after")
+    def _something(self) -> MemoryChange:
+        if not self.model_fields_set or (self.text is None and "text" in self.model_fields_set):
+            raise ValueError("send at least one of text, importance, expires_at")
+        return self
+
+
+class RecallQuestion(Body):
+    query: Text
+    conversation_id: UUID | None = None
+    top_k: Annotated[int, Field(ge=1, le=50)] | None = None
+    max_chars: Annotated[int, Field(ge=100, le=20_000)] | None = None
+    ranking: Literal["s1"] | None = None
+
+
+class SelfSource(Body):
+    """The person states it directly; the text is its own quote."""
+
+    kind: Literal["self"]
+
+
+class TurnSource(Body):
+    """The person said it in turns of theirs."""
+
+    kind: Literal["turn"]
+    conversation_id: UUID
+    message_ids: Annotated[list[UUID], Field(min_length=1, max_length=10)]
+
+
+class NewCandidate(Body):
+    text: Annotated[Statement, Field(max_length=2_000)]
+    type: Kind
+    importance: Share = 0.7
+    subject_id: UUID | None = None
+    scope: Literal["user"] = "user"
+    source: Annotated[SelfSource | TurnSource, Field(discriminator="kind")]
+    quote: Annotated[Statement, Field(max_length=2_000)] | None = None
+    expires_at: Expiry = None
+
+    @model_validator(mode="after")
+    def _quoted(self) -> NewCandidate:
+        if self.source.kind == "turn" and self.quote is None:
+            raise ValueError("a candidate from a turn needs the person's own words in 'quote'")
+        return self
+
+
+class ConsentChange(Body):
+    consent: Literal["granted", "withdrawn"]

