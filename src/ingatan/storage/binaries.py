@@ -76,12 +76,11 @@ def temporary_directory(prefix: str, whom: Account) -> Path:
     raise StartRefused("No temporary directory can be used by the database server. Set TMPDIR to a short path.")
 
 
-def usable(whom: Account, previous: Path | None) -> Path:
-    """The directory with programs that ``whom`` can run: the installed one, else a copy of what is needed (27 MB).
+def usable(whom: Account, source: Path, previous: Path | None) -> Path:
+    """The directory with programs that ``whom`` can run: ``source``, else a copy of what is needed (27 MB).
 
     ``previous`` is a copy made earlier, taken again if it is still root's alone to write and of the same release.
     """
-    source = installed()
     if reachable(source, whom):
         return source
     release = str((source / "bin" / "postgres").stat().st_mtime_ns)
