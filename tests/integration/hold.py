@@ -12,11 +12,12 @@ how, directory = sys.argv[1:3]
 try:
     server = getattr(embedded, how)(Path(directory))
 except IngatanError as error:
-    print(error.code, error, flush=True)
+    sys.stdout.write(f"{error.code} {error}\n")
     sys.exit(2)
 with server, psycopg.connect(server.url(embedded.OWNER), autocommit=True) as driver:
     driver.execute("create table if not exists kept (x int)")
     driver.execute("insert into kept values (1)")
     kept = driver.execute("select count(*) from kept").fetchall()[0][0]
-    print("owned" if server.owned else "borrowed", server.process_id, kept, flush=True)
+    sys.stdout.write(f"{'owned' if server.owned else 'borrowed'} {server.process_id} {kept}\n")
+    sys.stdout.flush()
     sys.stdin.readline()

@@ -70,9 +70,13 @@ def test_the_scope_is_the_transactions(single: Database, principals: Principals)
 
 
 def test_the_scope_is_gone_after_an_exception(single: Database, principals: Principals) -> None:
-    with pytest.raises(RuntimeError, match="mine"), single.write(principals.alice) as connection:
-        connection.run("rows.subjects", tenant=principals.alice.tenant_id, subject=principals.alice.subject_id)
-        raise RuntimeError("mine")
+    def request() -> None:
+        with single.write(principals.alice) as connection:
+            connection.run("rows.subjects", tenant=principals.alice.tenant_id, subject=principals.alice.subject_id)
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        request()
     assert leftover(single) == EMPTY
     assert single.fetch(principals.alice, "probe.subjects") == []
 
@@ -180,10 +184,15 @@ def test_many_in_one_trip(single: Database, principals: Principals) -> None:
 
 def test_a_pipeline_that_fails_writes_nothing(single: Database, principals: Principals) -> None:
     alice = principals.alice
-    with pytest.raises(Conflict, match="audit_heads_pkey"), single.write(alice) as connection, connection.pipeline():
-        connection.run("rows.subjects", tenant=alice.tenant_id, subject=alice.subject_id)
-        connection.run("rows.audit_heads", tenant=alice.tenant_id, lane=1)
-        connection.run("rows.audit_heads", tenant=alice.tenant_id, lane=1)
+
+    def request() -> None:
+        with single.write(alice) as connection, connection.pipeline():
+            connection.run("rows.subjects", tenant=alice.tenant_id, subject=alice.subject_id)
+            connection.run("rows.audit_heads", tenant=alice.tenant_id, lane=1)
+            connection.run("rows.audit_heads", tenant=alice.tenant_id, lane=1)
+
+    with pytest.raises(Conflict, match="audit_heads_pkey"):
+        request()
     assert single.fetch(alice, "probe.subjects") == []
     assert leftover(single) == EMPTY
 
@@ -208,10 +217,15 @@ def test_a_reader_cannot_write(database: Database, principals: Principals) -> No
 
 def test_a_swallowed_failure_does_not_commit(database: Database, principals: Principals) -> None:
     alice = principals.alice
-    with pytest.raises(IngatanError, match="ignored"), database.write(alice) as connection:
-        connection.run("rows.subjects", tenant=alice.tenant_id, subject=alice.subject_id)
-        with pytest.raises(Conflict):
+
+    def request() -> None:
+        with database.write(alice) as connection:
             connection.run("rows.subjects", tenant=alice.tenant_id, subject=alice.subject_id)
+            with pytest.raises(Conflict):
+                connection.run("rows.subjects", tenant=alice.tenant_id, subject=alice.subject_id)
+
+    with pytest.raises(IngatanError, match="ignored"):
+        request()
     assert database.fetch(alice, "probe.subjects") == []
 
 
@@ -269,12 +283,12 @@ def test_an_error_carries_no_text(
         assert "probe." in str(caught.value)
         assert CANARY not in told
         assert (caught.value.__cause__, caught.value.__context__) == (None, None)
-    log = (server._data / "postgres.log").read_text(encoding="utf-8")
+    log = server.log.read_text(encoding="utf-8")
     assert "ready to accept connections" in log
     assert CANARY not in log
 
 
-def test_a_missing_parent_is_a_conflict(database: Database, principals: Principals) -> None:
+def test_a_message_needs_an_own_conversation(database: Database, principals: Principals) -> None:
     with pytest.raises(IngatanError, match="42501"):
         _run(
             database,
@@ -292,10 +306,15 @@ def test_a_lost_connection_is_unavailable_and_then_well(
 ) -> None:
     alice = principals.alice
     end = "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = %s and usename = 'ingatan_app'"
-    with pytest.raises(DatabaseUnavailable), single.write(alice) as connection:
-        connection.run("rows.subjects", tenant=alice.tenant_id, subject=alice.subject_id)
-        admin.execute(end, (database_name,))
-        connection.all("probe.subjects")
+
+    def request() -> None:
+        with single.write(alice) as connection:
+            connection.run("rows.subjects", tenant=alice.tenant_id, subject=alice.subject_id)
+            admin.execute(end, (database_name,))
+            connection.all("probe.subjects")
+
+    with pytest.raises(DatabaseUnavailable):
+        request()
     assert single.fetch(alice, "probe.subjects") == []
     admin.execute(end, (database_name,))
     with pytest.raises(DatabaseUnavailable):

@@ -21,8 +21,8 @@ def catalogue(url: str) -> list[tuple[object, ...]]:
     """Columns, constraints, indexes, policies and grants, as the schema's likeness."""
     with psycopg.connect(url) as driver:
         return driver.execute(
-            "select 'column', table_name || '.' || column_name || data_type || is_nullable || coalesce(column_default, '')"
-            " from information_schema.columns where table_schema = 'public'"
+            "select 'column', table_name || '.' || column_name || data_type || is_nullable"
+            " || coalesce(column_default, '') from information_schema.columns where table_schema = 'public'"
             " union all select 'constraint', conrelid::regclass || pg_get_constraintdef(oid) from pg_constraint"
             " where connamespace = 'public'::regnamespace"
             " union all select 'index', indexdef from pg_indexes where schemaname = 'public'"

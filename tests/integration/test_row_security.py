@@ -84,7 +84,7 @@ def _raw(seeded: Seeded, statement: str, opening: tuple[bytes, ...]) -> int:
 def test_every_table_is_here(seeded: Seeded) -> None:
     found = seeded.admin.execute(
         "select c.relname, c.relrowsecurity and c.relforcerowsecurity from pg_class c where relkind in ('r', 'p') and "
-        "(c.relname = 'tenants' or exists (select from pg_attribute a where attrelid = c.oid and attname = 'tenant_id'))"
+        "(relname = 'tenants' or exists (select from pg_attribute where attrelid = c.oid and attname = 'tenant_id'))"
     ).fetchall()
     assert {name for name, _ in found} == set(TABLES)
     assert [name for name, forced in found if not forced] == []

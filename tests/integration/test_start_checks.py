@@ -97,7 +97,7 @@ def test_no_answer_is_unavailable_and_tells_no_password(server: embedded.Embedde
     ],
 )
 def test_old_software_is_refused(facts: dict[str, Any], advice: str) -> None:
-    good = {"server_version": 160000, "vector_version": "0.8.0"}
+    good: dict[str, Any] = {"server_version": 160000, "vector_version": "0.8.0"}
     checks.check_server(**good)
     with pytest.raises(StartRefused, match=advice):
         checks.check_server(**good | facts)

@@ -59,6 +59,11 @@ class EmbeddedServer:
         """The server's process id if we own it."""
         return self._child.process_id if self._child else None
 
+    @property
+    def log(self) -> Path:
+        """The server's log: starts, stops and crashes, and nothing of any statement."""
+        return self._data / "postgres.log"
+
     def url(self, role: str = APP, database: str = DATABASE) -> str:
         """The connection address of ``role``, with its password: handle like one."""
         password = _credentials(self._data)[role]
