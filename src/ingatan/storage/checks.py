@@ -28,8 +28,8 @@ def check(url: str, *, timeout_seconds: float) -> None:
     except psycopg.ProgrammingError:
         raise StartRefused("DATABASE__URL is not a PostgreSQL connection address.") from None
     with driver:
-        facts = guarded("database.facts", lambda: driver.execute(queries.load("database.facts")).fetchone())
-        _check_server(facts)
+        facts: Any = guarded("database.facts", lambda: driver.execute(queries.load("database.facts")).fetchone())
+        check_server(facts.server_version, facts.vector_version)
         _check_role(facts)
         found = None
         if facts.version_table:
@@ -50,14 +50,15 @@ def check_version(found: str | None) -> None:
     raise StartRefused(f"The schema is at version {found or 'none'}, needed is {expected}. Run 'ingatan migrate'.")
 
 
-def _check_server(facts: Any) -> None:
-    if facts.server_version < SERVER_VERSION_MIN:
-        raise StartRefused(f"PostgreSQL 16 or newer is needed; this is {facts.server_version // 10000}.")
-    if facts.vector_version is None:
+def check_server(server_version: int, vector_version: str | None) -> None:
+    """StartRefused for a server or an extension older than what the service needs."""
+    if server_version < SERVER_VERSION_MIN:
+        raise StartRefused(f"PostgreSQL 16 or newer is needed; this is {server_version // 10000}.")
+    if vector_version is None:
         raise StartRefused("The extension 'vector' is missing in this database. Run 'ingatan migrate'.")
-    if tuple(int(part) for part in facts.vector_version.split(".")[:2]) < VECTOR_VERSION_MIN:
+    if tuple(int(part) for part in vector_version.split(".")[:2]) < VECTOR_VERSION_MIN:
         raise StartRefused(
-            f"The extension 'vector' is at {facts.vector_version}; 0.8 or newer is needed. Install it, then run "
+            f"The extension 'vector' is at {vector_version}; 0.8 or newer is needed. Install it, then run "
             "'alter extension vector update'."
         )
 

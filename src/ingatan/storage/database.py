@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
 from functools import partial
@@ -118,17 +118,20 @@ class Connection:
             self._together(name, lambda: cursor.execute(query, params))
         return cursor
 
-    def _together(self, name: str, act: Any) -> None:
+    def _together(self, name: str, act: Callable[[], object]) -> None:
         """``act`` with what opens the transaction before it, in one round trip."""
         if self._pipelined:
-            guarded(name, lambda: (self._open(), act()))
+            guarded(name, lambda: self._opened(act))
         else:
             guarded(name, lambda: self._in_one_trip(act))
 
-    def _in_one_trip(self, act: Any) -> None:
+    def _in_one_trip(self, act: Callable[[], object]) -> None:
         with self._driver.pipeline():
-            self._open()
-            act()
+            self._opened(act)
+
+    def _opened(self, act: Callable[[], object]) -> None:
+        self._open()
+        act()
 
     def _open(self) -> None:
         if not self._begun:
@@ -237,13 +240,17 @@ class Database:
 
 def scope(principal: Principal, power: Power) -> tuple[bytes, ...]:
     """The SET LOCAL statements of a scope. Only UUIDs and members of ``Power`` become literals; TypeError otherwise."""
-    if not (isinstance(principal.tenant_id, UUID) and isinstance(principal.subject_id, UUID)):
-        raise TypeError("A principal's tenant and subject must be UUIDs.")
     return (
-        b"set local ingatan.tenant = '%s'" % str(principal.tenant_id).encode(),
-        b"set local ingatan.subject = '%s'" % str(principal.subject_id).encode(),
+        b"set local ingatan.tenant = '%s'" % _literal(principal.tenant_id),
+        b"set local ingatan.subject = '%s'" % _literal(principal.subject_id),
         b"set local ingatan.power = '%s'" % Power(power).value.encode(),
     )
+
+
+def _literal(value: object) -> bytes:
+    if not isinstance(value, UUID):
+        raise TypeError("A principal's tenant and subject must be UUIDs.")
+    return str(value).encode()
 
 
 def configure(driver: Driver) -> None:
@@ -279,7 +286,7 @@ def _cleanse(driver: Driver) -> None:
         raise
 
 
-def _quietly(act: Any) -> None:
+def _quietly(act: Callable[[], object]) -> None:
     """``act()`` where another error is already on its way, or the connection is closed on failure: not reported."""
     try:
         act()

@@ -59,6 +59,11 @@ class EmbeddedServer:
         """The server's process id if we own it."""
         return self._child.process_id if self._child else None
 
+    @property
+    def log(self) -> Path:
+        """The server's log: starts, stops and crashes, and nothing of any statement."""
+        return self._data / "postgres.log"
+
     def url(self, role: str = APP, database: str = DATABASE) -> str:
         """The connection address of ``role``, with its password: handle like one."""
         password = _credentials(self._data)[role]
@@ -95,7 +100,7 @@ class EmbeddedServer:
         self.stop()
 
     def _administer(self, name: str, /, **identifiers: str) -> None:
-        statement = sql.SQL(queries.load(name).decode()).format(  # type: ignore[arg-type]
+        statement = sql.SQL(queries.load(name).decode()).format(
             **{key: sql.Identifier(value) for key, value in identifiers.items()}
         )
         with psycopg.connect(self.url(ADMINISTRATOR, "postgres"), autocommit=True) as driver:
@@ -150,10 +155,10 @@ def _start_locked(data: Path, lock: Lock, *, patience_seconds: float) -> Embedde
         cluster = data / "postgres"
         processes.evict(cluster)
         _forget_socket(data, _path(record.get("socket")))
-        programs = binaries.usable(whom, _path(record.get("programs")))
+        programs = binaries.usable(whom, binaries.installed(), _path(record.get("programs")))
         _initialise(data, programs, whom)
         socket = _socket_directory(data, whom)
-        record = {"socket": str(socket), "programs": str(programs), "bootstrapped": record.get("bootstrapped")}
+        record = {"socket": str(socket), "programs": str(programs), "bootstrapped": record.get("bootstrapped", "")}
         _write_private(data / "server.json", json.dumps(record))
         log = _rotated_log(data)
         child = Child(whom, cluster, programs / "bin" / "postgres", configuration(socket, PORT), log)

@@ -13,7 +13,13 @@ from ingatan.errors import Conflict, DatabaseUnavailable, IngatanError
 Result = TypeVar("Result")
 
 RETRY = "The database did not answer or gave way to another act. Nothing was half done; repeat the call."
-LOST = (errors.IdleInTransactionSessionTimeout, errors.IdleSessionTimeout, errors.TransactionTimeout)
+LOST = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    errors.IdleInTransactionSessionTimeout,
+    errors.IdleSessionTimeout,
+    errors.TransactionTimeout,
+)
 
 
 def guarded(what: str, act: Callable[[], Result]) -> Result:
@@ -31,7 +37,7 @@ def guarded(what: str, act: Callable[[], Result]) -> Result:
 
 def translated(what: str, error: Exception) -> IngatanError:
     """Our error for the driver's. Constraint names are schema, not data, and are kept."""
-    if isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | LOST):
+    if isinstance(error, LOST):
         return DatabaseUnavailable(RETRY)
     constraint = error.diag.constraint_name if isinstance(error, psycopg.Error) else None
     if isinstance(error, errors.UniqueViolation):

@@ -75,7 +75,7 @@ def run_file(name: str) -> None:
         op.get_bind().execution_options(no_parameters=True).exec_driver_sql(text)
 
 
-def _connect(url: str) -> psycopg.Connection[Any]:
+def _connect(url: str) -> Any:
     try:
         return psycopg.connect(url, connect_timeout=10)
     except psycopg.OperationalError as error:

@@ -42,6 +42,11 @@ def parse(text: str, noun: str) -> dict[str, bytes]:
     return found
 
 
+def register(text: str, noun: str) -> None:
+    """Add the queries in ``text`` beside the shipped ones: for tests and for what extends this package."""
+    _all().update(parse(text, noun))
+
+
 @cache
 def _all() -> dict[str, bytes]:
     found: dict[str, bytes] = {}

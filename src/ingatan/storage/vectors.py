@@ -16,7 +16,7 @@ from psycopg.types import TypeInfo
 from ingatan.errors import StartRefused
 
 
-class ArrayDumper(HalfVectorBinaryDumper):  # type: ignore[misc]
+class ArrayDumper(HalfVectorBinaryDumper):
     """A one-dimensional numpy array as halfvec; ValueError for another shape."""
 
     def dump(self, obj: Any) -> Buffer | None:

@@ -1,0 +1,74 @@
+"""What every test may use: one real server a session, a fresh database a test, and people."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from ingatan.storage import embedded
+from ingatan.storage.database import Database
+from ingatan.storage.migrate import migrate
+from ingatan.types import Principal, new_id
+
+TEMPLATE = "ingatan_template"
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Principals:
+    """Two people of one tenant, and one of another."""
+
+    alice: Principal
+    bob: Principal
+    carol: Principal
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[embedded.EmbeddedServer]:
+    """A server with a template database that the real migrations built."""
+    with embedded.start(tmp_path_factory.mktemp("server")) as running:
+        running.create_database(TEMPLATE)
+        migrate(running.url(embedded.OWNER, TEMPLATE))
+        yield running
+
+
+@pytest.fixture
+def fresh(server: embedded.EmbeddedServer) -> Iterator[Callable[..., str]]:
+    """Make a database from the migrated template, or from ``template``; returns its name. Removed afterwards."""
+    made: list[str] = []
+
+    def make(template: str = TEMPLATE) -> str:
+        made.append(f"test_{next(_numbers)}")
+        server.create_database(made[-1], template=template)
+        return made[-1]
+
+    yield make
+    for name in made:
+        server.drop_database(name)
+
+
+@pytest.fixture
+def database_name(fresh: Callable[..., str]) -> str:
+    """The name of the test's own migrated database."""
+    return fresh()
+
+
+@pytest.fixture
+def database(server: embedded.EmbeddedServer, database_name: str) -> Iterator[Database]:
+    """The test's own database, opened as the service role."""
+    opened = Database(server.url(embedded.APP, database_name))
+    opened.open()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def principals() -> Principals:
+    """Alice and Bob in one tenant, Carol in another."""
+    tenant = new_id()
+    return Principals(
+        alice=Principal(tenant, new_id()), bob=Principal(tenant, new_id()), carol=Principal(new_id(), new_id())
+    )

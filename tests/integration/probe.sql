@@ -1,0 +1,52 @@
+-- name: probe.echo
+-- The parameter, as text.
+select %(value)s::text as value
+
+-- name: probe.scope
+-- The three variables as they stand, and the role.
+select current_setting('ingatan.tenant', true) as tenant, current_setting('ingatan.subject', true) as subject,
+       current_setting('ingatan.power', true) as power, current_user::text as role,
+       current_setting('synchronous_commit') as synchronous_commit
+
+-- name: probe.types
+-- Parameters come back as what they were.
+select %(document)s::jsonb as document, %(ids)s::uuid[] as ids, %(vector)s::halfvec as vector,
+       %(documents)s::jsonb as documents, 100 %% 7 as remainder
+
+-- name: probe.subjects
+-- Everyone in sight.
+select tenant_id, id from subjects
+
+-- name: probe.add_subject
+-- One more.
+insert into subjects (tenant_id, id) values (%(tenant)s, %(id)s)
+
+-- name: probe.failing
+-- Fails in the server, with the parameter in its message.
+select %(value)s::text::uuid
+
+-- name: probe.sleeping
+-- Takes its time.
+select pg_sleep(%(seconds)s)
+
+-- name: probe.tenants
+-- The tenants in sight.
+select id from tenants
+
+-- name: probe.content
+-- What a job must not see.
+select content from messages
+
+-- name: probe.lower
+-- Lower case in the database.
+select lower(%(value)s::text) as value
+
+-- name: probe.add_message
+-- A message in a conversation that may not be there.
+insert into messages (tenant_id, id, conversation_id, seq, role, content, created_at)
+values (%(tenant)s, %(id)s, %(conversation)s, 1, 'user', %(content)s, now())
+
+-- name: probe.add_candidate
+-- With a decision that the table checks.
+insert into candidates (tenant_id, id, subject_id, writer_id, type, decision, reasons, policy_version, payload)
+values (%(tenant)s, %(id)s, %(subject)s, %(subject)s, 'fact', %(decision)s, '{}', '1', %(payload)s)
