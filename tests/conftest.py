@@ -68,6 +68,11 @@ def database(server: embedded.EmbeddedServer, database_name: str) -> Iterator[Da
 @pytest.fixture
 def principals() -> Principals:
     """Alice and Bob in one tenant, Carol in another."""
+    return people()
+
+
+def people() -> Principals:
+    """Three people nobody has met."""
     tenant = new_id()
     return Principals(
         alice=Principal(tenant, new_id()), bob=Principal(tenant, new_id()), carol=Principal(new_id(), new_id())

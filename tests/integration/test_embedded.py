@@ -239,6 +239,37 @@ def test_lost_credentials_and_other_versions_are_refused(tmp_path: Path) -> None
     embedded.start(tmp_path).stop()
 
 
+def test_a_directory_of_another_user(tmp_path: Path) -> None:
+    """Root runs the server as who owns the cluster; root's own cluster nobody may run."""
+    embedded.start(tmp_path).stop()
+    cluster = tmp_path / "postgres"
+    if os.geteuid() != 0:
+        assert binaries.account(cluster).user_id == os.geteuid()
+        with pytest.raises(StartRefused, match="another user"):
+            binaries.account(Path("/"))
+        return
+    for path in (cluster, *cluster.rglob("*")):
+        os.chown(path, NOBODY.user_id, NOBODY.group_id)
+    with embedded.start(tmp_path) as server:
+        assert Path(f"/proc/{server.process_id}").stat().st_uid == NOBODY.user_id
+    os.chown(cluster, 0, 0)
+    with pytest.raises(StartRefused, match="chown"):
+        embedded.start(tmp_path)
+
+
+def test_a_crash_logs_no_statement(tmp_path: Path) -> None:
+    with embedded.start(tmp_path) as server:
+        with psycopg.connect(server.url(embedded.OWNER)) as driver:
+            process_id = driver.info.backend_pid
+            thread = threading.Timer(0.3, os.kill, (process_id, signal.SIGKILL))
+            thread.start()
+            with pytest.raises(psycopg.OperationalError):
+                driver.execute("select 'canary-4711', pg_sleep(20)")
+            thread.join()
+        wait_until(lambda: "terminated by signal 9" in server.log.read_text(encoding="utf-8"))
+        assert "canary" not in server.log.read_text(encoding="utf-8")
+
+
 def test_a_long_path_has_a_short_socket(tmp_path: Path) -> None:
     with embedded.start(tmp_path / ("d" * 120)) as server:
         assert query(server, "select 1") == 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -71,6 +72,38 @@ def test_the_printed_sql_does_the_same(
     assert catalogue(url) == catalogue(server.url(embedded.OWNER, database_name))
     opened = Database(server.url(embedded.APP, by_hand))
     opened.open()
+    opened.close()
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Iterator[tuple[embedded.EmbeddedServer, str]]:
+    """A server without our roles, and the address of an administrator 'chief' who may create none."""
+    with embedded.start(tmp_path) as server:
+        server.drop_database("ingatan")
+        with psycopg.connect(server.url(embedded.ADMINISTRATOR, "postgres"), autocommit=True) as admin:
+            for statement in (
+                "drop role ingatan_app, ingatan_jobs, ingatan_owner",
+                "create role chief login password 'test'",
+                "create database ingatan owner chief",
+            ):
+                admin.execute(statement.encode())
+        yield server, f"postgresql://chief:test@{server.url().partition('@')[2]}"
+
+
+def test_roles_are_made_by_who_may(bare: tuple[embedded.EmbeddedServer, str]) -> None:
+    server, url = bare
+    with pytest.raises(StartRefused, match="Run as administrator: create role ingatan_app login"):
+        migrate(url)
+    assert current_version(url) is None
+    with psycopg.connect(server.url(embedded.ADMINISTRATOR)) as admin:
+        admin.execute("alter role chief createrole")
+    migrate(url)
+    with psycopg.connect(url) as chief:
+        chief.execute("alter role ingatan_app password 'service'")
+    opened = Database(url.replace("chief:test", "ingatan_app:service"))
+    opened.open()
+    with opened.jobs() as connection:
+        assert connection.all("probe.tenants") == []
     opened.close()
 
 

@@ -13,7 +13,7 @@ from ingatan.errors import IngatanError
 from ingatan.storage import embedded, queries
 from ingatan.storage.database import Database, Power, scope
 from ingatan.types import Principal, new_id
-from tests.conftest import Principals
+from tests.conftest import TEMPLATE, Principals, people
 
 TABLES = (
     "tenants", "subjects", "conversations", "messages", "sweep_state", "sweep_abandoned", "memories", "memory_evidence",
@@ -46,8 +46,19 @@ class Seeded:
     params: dict[Principal, dict[str, Any]]
 
 
-@pytest.fixture
-def seeded(
+@pytest.fixture(scope="module")
+def seeded(server: embedded.EmbeddedServer) -> Iterator[Seeded]:
+    """Made once: what the tests do to it is undone or refused."""
+    name = "test_row_security"
+    server.create_database(name, template=TEMPLATE)
+    database = Database(server.url(embedded.APP, name))
+    database.open()
+    yield from _seed(server, database, name, people())
+    database.close()
+    server.drop_database(name)
+
+
+def _seed(
     server: embedded.EmbeddedServer, database: Database, database_name: str, principals: Principals
 ) -> Iterator[Seeded]:
     people = (principals.alice, principals.bob, principals.carol)
@@ -199,12 +210,18 @@ def test_jobs_see_what_has_no_content(seeded: Seeded) -> None:
 def test_conversation_deletion_reaches_its_rows(seeded: Seeded) -> None:
     """Cascades are the owner's, who is under forced row security too: they must not be stopped by it."""
     alice = seeded.people.alice
+    tables = ("messages", "sweep_state", "sweep_abandoned")
+    fresh = seeded.params[alice] | {"id": new_id()}
+    count = " union all ".join(f"select count(*) from {table} where conversation_id = %(id)s" for table in tables)
+    with seeded.database.write(alice) as connection:
+        for table in ("conversations", *tables):
+            connection.run(f"rows.{table}", **fresh)
+    assert seeded.admin.execute(count.encode(), fresh).fetchall() == [(1,)] * 3
     with psycopg.connect(seeded.url) as driver:
         for part in scope(alice, Power.PERSON):
             driver.execute(part)
-        assert driver.execute("delete from conversations").rowcount == 1
-    counts = [seeded.admin.execute(f"select count(*) from {t}").fetchall()[0][0] for t in ("messages", "sweep_state")]
-    assert counts == [2, 2]
+        assert driver.execute("delete from conversations where id = %(id)s", fresh).rowcount == 1
+    assert seeded.admin.execute(count.encode(), fresh).fetchall() == [(0,)] * 3
 
 
 def test_seeding_covers_the_tables() -> None:

@@ -27,10 +27,22 @@ class Account:
     drop: bool
 
 
-def account() -> Account:
-    """Ourselves, or an unprivileged account if we are root, as whom PostgreSQL refuses to run."""
+def account(cluster: Path) -> Account:
+    """Ourselves; as root, whom PostgreSQL refuses, the owner of an existing ``cluster``, else an unprivileged account.
+
+    StartRefused if there is none, or if the cluster is not ours.
+    """
+    owner = cluster.stat() if cluster.exists() else None
     if os.geteuid() != 0:
+        if owner is not None and owner.st_uid != os.geteuid():
+            raise StartRefused(f"{cluster} belongs to another user. Run as that user, or use another data directory.")
         return Account(user_id=os.geteuid(), group_id=os.getegid(), drop=False)
+    if owner is not None:
+        if owner.st_uid == 0:
+            raise StartRefused(
+                f"{cluster} belongs to root, as whom PostgreSQL does not run. Run: chown -R nobody '{cluster}'."
+            )
+        return Account(user_id=owner.st_uid, group_id=owner.st_gid, drop=True)
     for name in UNPRIVILEGED:
         try:
             entry = pwd.getpwnam(name)

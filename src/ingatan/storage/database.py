@@ -223,8 +223,10 @@ class Database:
         try:
             yield driver
         finally:
-            _quietly(partial(_cleanse, driver))
-            self._pool.putconn(driver)
+            try:
+                _quietly(partial(_cleanse, driver))
+            finally:
+                self._pool.putconn(driver)
             if driver.closed:
                 self._renew()
 

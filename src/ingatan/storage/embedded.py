@@ -150,9 +150,9 @@ def _start_locked(data: Path, lock: Lock, *, patience_seconds: float) -> Embedde
     child: Child | None = None
     socket: Path | None = None
     try:
-        whom = binaries.account()
-        record = _read_json(data / "server.json")
         cluster = data / "postgres"
+        whom = binaries.account(cluster)
+        record = _read_json(data / "server.json")
         processes.evict(cluster)
         _forget_socket(data, _path(record.get("socket")))
         programs = binaries.usable(whom, binaries.installed(), _path(record.get("programs")))
@@ -260,7 +260,10 @@ def _prepared(data_directory: Path) -> Path:
         data_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StartRefused(f"The data directory {data_directory} cannot be made: {error.strerror}.") from None
-    return data_directory.resolve()
+    data = data_directory.resolve()
+    if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
+        raise StartRefused(f"{data} belongs to another user. Run as that user, or use another data directory.")
+    return data
 
 
 def _socket_directory(data: Path, whom: Account) -> Path:
