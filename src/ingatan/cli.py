@@ -100,8 +100,8 @@ def token(
         settings = _settings(data_dir)
         if settings.environment is not Environment.DEVELOPMENT:
             raise IngatanError(
-                "Development tokens are refused in production. Set INGATAN_ENVIRONMENT=development, or get a token from "
-                "your identity provider."
+                "Development tokens are refused in production. Set INGATAN_ENVIRONMENT=development, or get a token "
+                "from your identity provider."
             )
         key = keys.development_key(settings.server.data_directory)
         roles = role or [Role.USER]
@@ -135,13 +135,18 @@ def migrate(
 @app.command()
 def sweep(
     once: Annotated[bool, typer.Option("--once", help="Run one sweep now (idle time is respected).")] = False,
+    abandoned: Annotated[bool, typer.Option("--abandoned", help="List spans whose last attempt failed.")] = False,
+    requeue: Annotated[UUID | None, typer.Option("--requeue", help="Queue this conversation's spans again.")] = None,
     data_dir: DataDirectory = None,
     as_json: AsJson = False,
 ) -> None:
     """Learn from conversations that have ended."""
     with _explained(), _app(data_dir) as running:
+        if abandoned or requeue:
+            _abandoned(running, requeue, as_json)
+            return
         if not once:
-            raise IngatanError("Give --once. Continuous sweeping is part of 'ingatan serve'.")
+            raise IngatanError("Give --once, --abandoned or --requeue. 'ingatan serve' sweeps continuously.")
         memory = running.settings.memory
         if not (memory.enabled and memory.write_enabled):
             raise IngatanError("Memory is off or not written (INGATAN_MEMORY__ENABLED, __WRITE_ENABLED).")
@@ -152,6 +157,22 @@ def sweep(
             return
         counts = f"{report.conversations} conversations, {report.written} written, {report.closed} closed"
         _say(f"Swept {counts}, {report.rejected} refused, {report.failed} failed.", data, as_json)
+
+
+def _abandoned(running: Any, requeue: UUID | None, as_json: bool) -> None:
+    from ingatan import spans  # noqa: PLC0415 - only this option needs it
+
+    with running.database.jobs() as connection:
+        if requeue is not None:
+            lanes = spans.requeue(connection, requeue)
+            _say(f"Queued again: {lanes} lanes of conversation {requeue}.", {"lanes": lanes}, as_json)
+            return
+        rows = spans.abandoned(connection)
+    lines = [
+        f"{row.at:%Y-%m-%d %H:%M} {row.conversation_id} turns {row.from_seq + 1}-{row.to_seq}: {row.reason}"
+        for row in rows
+    ]
+    _say("\n".join([*lines, f"{len(rows)} abandoned spans."]), {"items": [row._asdict() for row in rows]}, as_json)
 
 
 @app.command()

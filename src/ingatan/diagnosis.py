@@ -31,7 +31,7 @@ class Finding:
 
 
 def examine(settings: Settings) -> list[Finding]:
-    """All checks, in the order in which one would mend them. Starts (or borrows) the embedded server if there is one."""
+    """All checks, in the order in which one would mend them. Starts or borrows the embedded server."""
     findings = [
         _check("Python", lambda: f"{sys.version_info.major}.{sys.version_info.minor}"),
         _check("data directory", lambda: _data_directory(settings)),

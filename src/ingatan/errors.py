@@ -8,6 +8,7 @@ IngatanError
 ├── NotFound 404
 ├── Conflict 409 ── KeyReused, LockedElsewhere
 ├── Unavailable 503 ── DatabaseUnavailable
+├── ExtractionFailed ── ExtractionRejected, ExtractionUnavailable   (inside a sweep only)
 └── StartRefused       (never leaves the process; the service does not start)
 
 ``code`` is stable and may be relied on; the message tells the caller what to do next and never carries memory text,
@@ -112,6 +113,28 @@ class DatabaseUnavailable(Unavailable):
     """The database was lost; the act happened entirely or not at all, and may be repeated (503)."""
 
     code = "database_unavailable"
+
+
+class ExtractionFailed(IngatanError):
+    """An extraction gave nothing that may be used; the watermark stays. ``reason`` is a short code, never content."""
+
+    code = "extraction_failed"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"Extraction failed: {reason}.")
+        self.reason = reason
+
+
+class ExtractionRejected(ExtractionFailed):
+    """The extractor answered with something malformed, truncated, refused, filtered or beyond its caps."""
+
+    code = "extraction_rejected"
+
+
+class ExtractionUnavailable(ExtractionFailed):
+    """The extractor did not answer in time or at all."""
+
+    code = "extraction_unavailable"
 
 
 class StartRefused(IngatanError):

@@ -97,4 +97,3 @@ def _greet(app: App, address: str, sign_in: str | None, *, with_demo: bool) -> N
         )
         out.print(f"    auditor: {auditor}")
     out.print("  stop with Ctrl-C\n")
-

@@ -147,6 +147,24 @@ def fail(connection: Connection, claim: Claim, *, reason: str, attempts_max: int
     return abandoned
 
 
+def ends_at(connection: Connection, settings: MemorySettings, tenant_id: UUID, subject_id: UUID) -> datetime | None:
+    """When the first of the person's conversations with something new counts as ended; None if there is none."""
+    row = connection.one("sweep.next_idle", tenant_id=tenant_id, subject_id=subject_id, lane=lane_of(settings).value)
+    return row.earliest + timedelta(minutes=settings.idle_minutes) if row and row.earliest else None
+
+
+def abandoned(connection: Connection, *, limit: int = 1_000) -> list[Any]:
+    """Spans whose last allowed attempt failed, newest first; content-free rows. Takes a jobs connection."""
+    return connection.all("sweep.list_abandoned", limit=limit)
+
+
+def requeue(connection: Connection, conversation_id: UUID) -> int:
+    """Queue a conversation's abandoned spans again, due after the idle time; return how many lanes. Jobs connection."""
+    lanes = connection.run("sweep.requeue", conversation_id=conversation_id)
+    connection.run("sweep.forget_abandoned", conversation_id=conversation_id)
+    return lanes
+
+
 def _advance(connection: Connection, claim: Claim) -> None:
     moved = connection.run(
         "sweep.finish", **claim.keys, fence=claim.fence, done_seq=claim.done_seq, to_seq=claim.to_seq

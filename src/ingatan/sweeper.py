@@ -16,10 +16,10 @@ from uuid import UUID
 from ingatan import spans, subjects, transcript
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.embeddings import Embedder, EmbedderFailed, Vector
-from ingatan.errors import IngatanError
+from ingatan.errors import ExtractionFailed, ExtractionRejected, IngatanError
 from ingatan.leases import Leadership
 from ingatan.memories import candidates, registry
-from ingatan.memories.extraction import ExtractionFailed, ExtractionLimits, ExtractionRejected, Extractor
+from ingatan.memories.extraction import ExtractionLimits, Extractor
 from ingatan.settings import MemorySettings
 from ingatan.spans import Claim, Due, Stale
 from ingatan.storage.database import Connection, Database

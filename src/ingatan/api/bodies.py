@@ -91,12 +91,16 @@ class Body(BaseModel):
 
 
 class NewConversation(Body):
+    """A conversation to start."""
+
     title: Annotated[Text, Field(max_length=TITLE_CHARS_MAX)] = ""
     metadata: Metadata = {}
     off_record: bool = False
 
 
 class ConversationChange(Body):
+    """What to change; a field left out stays."""
+
     title: Annotated[Statement, Field(max_length=TITLE_CHARS_MAX)] | None = None
     off_record: bool | None = None
 
@@ -110,6 +114,8 @@ class TextPart(Body):
 
 
 class NewTurn(Body):
+    """One turn to append; ``content`` is text or a list of parts."""
+
     role: MessageRole
     content: Content | Annotated[list[TextPart], Field(min_length=1, max_length=100)]
     created_at: Said = None
@@ -138,6 +144,8 @@ class NewTurn(Body):
 
 
 class NewTurns(Body):
+    """Turns to append, all or none."""
+
     messages: Annotated[list[NewTurn], Field(min_length=1, max_length=100)]
 
 
@@ -156,6 +164,8 @@ class MemoryChange(Body):
 
 
 class RecallQuestion(Body):
+    """A question to answer from memory."""
+
     query: Text
     conversation_id: UUID | None = None
     top_k: Annotated[int, Field(ge=1, le=50)] | None = None
@@ -178,6 +188,8 @@ class TurnSource(Body):
 
 
 class NewCandidate(Body):
+    """A memory that the caller proposes about themselves."""
+
     text: Annotated[Statement, Field(max_length=2_000)]
     type: Kind
     importance: Share = 0.7
@@ -195,4 +207,6 @@ class NewCandidate(Body):
 
 
 class ConsentChange(Body):
+    """What the caller says about being remembered."""
+
     consent: Literal["granted", "withdrawn"]

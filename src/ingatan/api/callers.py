@@ -59,9 +59,7 @@ def _refuse_unknown_parameters(request: Request) -> None:
     known = _query_names(route.dependant)
     for name, value in request.query_params.multi_items():
         if name not in known:
-            raise UnknownFilter(
-                "A query parameter is not known here. Leave it out; see /openapi.json."
-            )
+            raise UnknownFilter("A query parameter is not known here. Leave it out; see /openapi.json.")
         if not value.strip() or value.strip() in {"*", "%", "null"} or len(request.query_params.getlist(name)) > 1:
             raise UnknownFilter(f"'{name}' is blank, a wildcard or repeated. Give one value or leave it out.")
 

@@ -150,6 +150,7 @@ create policy job_cleans on idempotency_keys for delete to ingatan_app
 create policy jobs on tenants for select to ingatan_jobs using (true);
 create policy jobs on sweep_state to ingatan_jobs using (true) with check (true);
 create policy jobs on embedding_pending for select to ingatan_jobs using (true);
+create policy jobs on sweep_abandoned to ingatan_jobs using (true);
 create policy jobs on leases to ingatan_jobs using (true) with check (true);
 
 grant select on alembic_version to ingatan_app;
@@ -165,5 +166,6 @@ grant select, insert on audit_log to ingatan_app;
 grant select, insert, update (receipt) on erasures to ingatan_app;
 grant select (id) on tenants to ingatan_jobs;
 grant select on embedding_pending to ingatan_jobs;
-grant select, update (attempts, lease_until, fence) on sweep_state to ingatan_jobs;
+grant select, delete on sweep_abandoned to ingatan_jobs;
+grant select, update (done_seq, last_received_at, attempts, lease_until, fence) on sweep_state to ingatan_jobs;
 grant select, insert, update, delete on leases to ingatan_jobs;

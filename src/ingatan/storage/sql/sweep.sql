@@ -74,9 +74,21 @@ on conflict (tenant_id, conversation_id, lane, from_seq) do update
 set to_seq = excluded.to_seq, reason = excluded.reason, at = now();
 
 -- name: sweep.list_abandoned
--- The caller's abandoned spans, newest first.
-select conversation_id, lane, from_seq, to_seq, reason, at
-from sweep_abandoned where tenant_id = %(tenant_id)s order by at desc, conversation_id limit %(limit)s;
+-- Abandoned spans of all tenants, newest first (content-free).
+select tenant_id, conversation_id, lane, from_seq, to_seq, reason, at
+from sweep_abandoned order by at desc, conversation_id, from_seq limit %(limit)s;
+
+-- name: sweep.requeue
+-- Let an abandoned span be read again: it is due once the idle time has passed from now.
+update sweep_state s
+set done_seq = least(s.done_seq, a.from_seq), attempts = 0, last_received_at = now(), fence = s.fence + 1
+from sweep_abandoned a
+where s.conversation_id = %(conversation_id)s and a.tenant_id = s.tenant_id
+  and a.conversation_id = s.conversation_id and a.lane = s.lane;
+
+-- name: sweep.forget_abandoned
+-- The list without the spans of a conversation that was queued again.
+delete from sweep_abandoned where conversation_id = %(conversation_id)s;
 
 -- name: sweep.publish
 -- S1's two keys in the conversation's metadata: copies for administrators, never read back.
