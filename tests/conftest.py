@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from ingatan.storage import embedded
 from ingatan.storage.database import Database
 from ingatan.storage.migrate import migrate
 from ingatan.types import Principal, new_id
+from tests.serving import Service, serving
 
 TEMPLATE = "ingatan_template"
 _numbers = itertools.count(1)
@@ -77,3 +79,10 @@ def people() -> Principals:
     return Principals(
         alice=Principal(tenant, new_id()), bob=Principal(tenant, new_id()), carol=Principal(new_id(), new_id())
     )
+
+
+@pytest.fixture
+def service(server: embedded.EmbeddedServer, database_name: str, tmp_path: Path) -> Iterator[Service]:
+    """A running service on a fresh database, with memory on and S1's defaults."""
+    with serving(server.url(embedded.APP, database_name), tmp_path) as running:
+        yield running
