@@ -177,9 +177,10 @@ def test_many_in_one_trip(single: Database, principals: Principals) -> None:
         with single.write(bob) as connection:
             affected.append(connection.many("rows.audit_heads", rows))
             affected.append(connection.many("rows.audit_heads", []))
+            affected.append(connection.many("rows.audit_heads", [{"tenant": bob.tenant_id, "lane": 9}]))
 
-    assert trips(single, write) == 2
-    assert affected == [5, 0]
+    assert trips(single, write) == 3
+    assert affected == [5, 0, 1]
 
 
 def test_a_pipeline_that_fails_writes_nothing(single: Database, principals: Principals) -> None:
@@ -208,6 +209,8 @@ def test_one_and_run(database: Database, principals: Principals) -> None:
             connection.run("rows.tenants", tenant=principals.alice.tenant_id, lane=lane)
     with database.jobs() as connection:
         assert len(connection.all("probe.tenants")) == 1
+        with pytest.raises(IngatanError, match="several rows"):
+            connection.one("probe.two")
 
 
 def test_a_reader_cannot_write(database: Database, principals: Principals) -> None:
@@ -286,6 +289,29 @@ def test_an_error_carries_no_text(
     log = server.log.read_text(encoding="utf-8")
     assert "ready to accept connections" in log
     assert CANARY not in log
+
+
+def test_a_pipeline_that_is_left_writes_nothing(single: Database, principals: Principals) -> None:
+    alice = principals.alice
+
+    def request() -> None:
+        with single.write(alice) as connection, connection.pipeline():
+            assert connection.run("rows.subjects", tenant=alice.tenant_id, subject=alice.subject_id) == -1
+            assert connection.many("rows.audit_heads", [{"tenant": alice.tenant_id, "lane": 1}]) == -1
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        request()
+    assert single.fetch(alice, "probe.subjects") == []
+    assert leftover(single) == EMPTY
+
+
+def test_a_missing_parent_is_a_conflict(database: Database, principals: Principals) -> None:
+    alice = principals.alice
+    with database.write(alice) as connection:
+        connection.run("rows.model")
+    with pytest.raises(Conflict, match="fkey"):
+        _run(database, alice, "rows.memory_embeddings", tenant=alice.tenant_id, subject=alice.subject_id, id=new_id())
 
 
 def test_a_message_needs_an_own_conversation(database: Database, principals: Principals) -> None:
