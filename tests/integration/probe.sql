@@ -54,3 +54,11 @@ values (%(tenant)s, %(id)s, %(subject)s, %(subject)s, 'fact', %(decision)s, '{}'
 -- name: probe.two
 -- More than one row.
 select generate_series(1, 2) as n
+
+-- name: probe.time
+-- The instant, and the session's zone.
+select %(value)s::timestamptz as value, current_setting('timezone') as zone
+
+-- name: probe.endless
+-- A time that Python has not.
+select 'infinity'::timestamptz as value

@@ -6,6 +6,7 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -256,6 +257,21 @@ def test_values_come_back(database: Database, principals: Principals) -> None:
         assert (row.document, row.ids, row.documents) == ({"a": ["ế", 1, None]}, ids, [{"b": 1}])
         assert (row.vector.tolist(), row.vector.dtype) == ([0.5, -2.0], np.float32)
         assert row.remainder == 2
+
+
+def test_times_are_utc_wherever_the_server_is(
+    server: embedded.EmbeddedServer, database_name: str, principals: Principals
+) -> None:
+    with psycopg.connect(server.url(embedded.OWNER, database_name)) as owner:
+        owner.execute(f"alter database {database_name} set timezone = 'Asia/Jakarta'".encode())
+    database = Database(server.url(embedded.APP, database_name), pool_size=1)
+    database.open()
+    for value in (datetime(2026, 11, 29, 5, 6, 7, 8, tzinfo=UTC), datetime(1999, 12, 31, 23, tzinfo=UTC)):
+        row = database.fetch(principals.alice, "probe.time", value=value)[0]
+        assert (row.zone, row.value, row.value.tzinfo) == ("Asia/Jakarta", value, UTC)
+    with pytest.raises(IngatanError, match="OverflowError"):
+        database.fetch(principals.alice, "probe.endless")
+    database.close()
 
 
 def test_vietnamese_is_lower_cased(database: Database, principals: Principals) -> None:

@@ -30,7 +30,7 @@ def guarded(what: str, act: Callable[[], Result]) -> Result:
     """
     try:
         return act()
-    except (psycopg.Error, UnicodeError, ValueError) as error:
+    except (psycopg.Error, ValueError, OverflowError) as error:
         failure = translated(what, error)
     raise failure
 
