@@ -322,6 +322,19 @@ def test_a_pipeline_that_is_left_writes_nothing(single: Database, principals: Pr
     assert leftover(single) == EMPTY
 
 
+def test_the_driver_logs_no_text(database: Database, principals: Principals, caplog: pytest.LogCaptureFixture) -> None:
+    """Where two errors meet, the driver reports one of them to its log, text and all."""
+
+    def request() -> None:
+        with database.write(principals.alice) as connection, connection.pipeline():
+            connection.run("probe.failing", value=CANARY)
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        request()
+    assert CANARY not in caplog.text
+
+
 def test_a_missing_parent_is_a_conflict(database: Database, principals: Principals) -> None:
     alice = principals.alice
     with database.write(alice) as connection:

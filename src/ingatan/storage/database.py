@@ -23,7 +23,7 @@ from psycopg.types.json import Jsonb, JsonbDumper, set_json_dumps
 from psycopg_pool import ConnectionPool
 
 from ingatan.errors import DatabaseUnavailable, IngatanError
-from ingatan.storage import checks, queries, times
+from ingatan.storage import checks, failures, queries, times
 from ingatan.storage.failures import guarded
 from ingatan.types import Principal
 
@@ -150,6 +150,7 @@ class Database:
     def __init__(
         self, url: str, *, pool_size: int = 8, timeout_seconds: float = 10, prepare_threshold: int | None = 5
     ) -> None:
+        failures.silence_driver()
         self._url = url
         self._timeout_seconds = timeout_seconds
         self._drained_at = 0.0
