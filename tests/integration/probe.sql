@@ -50,3 +50,15 @@ values (%(tenant)s, %(id)s, %(conversation)s, 1, 'user', %(content)s, now())
 -- With a decision that the table checks.
 insert into candidates (tenant_id, id, subject_id, writer_id, type, decision, reasons, policy_version, payload)
 values (%(tenant)s, %(id)s, %(subject)s, %(subject)s, 'fact', %(decision)s, '{}', '1', %(payload)s)
+
+-- name: probe.two
+-- More than one row.
+select generate_series(1, 2) as n
+
+-- name: probe.time
+-- The instant, and the session's zone.
+select %(value)s::timestamptz as value, current_setting('timezone') as zone
+
+-- name: probe.endless
+-- A time that Python has not.
+select 'infinity'::timestamptz as value

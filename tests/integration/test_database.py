@@ -6,6 +6,7 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -177,9 +178,10 @@ def test_many_in_one_trip(single: Database, principals: Principals) -> None:
         with single.write(bob) as connection:
             affected.append(connection.many("rows.audit_heads", rows))
             affected.append(connection.many("rows.audit_heads", []))
+            affected.append(connection.many("rows.audit_heads", [{"tenant": bob.tenant_id, "lane": 9}]))
 
-    assert trips(single, write) == 2
-    assert affected == [5, 0]
+    assert trips(single, write) == 3
+    assert affected == [5, 0, 1]
 
 
 def test_a_pipeline_that_fails_writes_nothing(single: Database, principals: Principals) -> None:
@@ -208,6 +210,8 @@ def test_one_and_run(database: Database, principals: Principals) -> None:
             connection.run("rows.tenants", tenant=principals.alice.tenant_id, lane=lane)
     with database.jobs() as connection:
         assert len(connection.all("probe.tenants")) == 1
+        with pytest.raises(IngatanError, match="several rows"):
+            connection.one("probe.two")
 
 
 def test_a_reader_cannot_write(database: Database, principals: Principals) -> None:
@@ -255,6 +259,21 @@ def test_values_come_back(database: Database, principals: Principals) -> None:
         assert row.remainder == 2
 
 
+def test_times_are_utc_wherever_the_server_is(
+    server: embedded.EmbeddedServer, database_name: str, principals: Principals
+) -> None:
+    with psycopg.connect(server.url(embedded.OWNER, database_name)) as owner:
+        owner.execute(f"alter database {database_name} set timezone = 'Asia/Jakarta'".encode())
+    database = Database(server.url(embedded.APP, database_name), pool_size=1)
+    database.open()
+    for value in (datetime(2026, 11, 29, 5, 6, 7, 8, tzinfo=UTC), datetime(1999, 12, 31, 23, tzinfo=UTC)):
+        row = database.fetch(principals.alice, "probe.time", value=value)[0]
+        assert (row.zone, row.value, row.value.tzinfo) == ("Asia/Jakarta", value, UTC)
+    with pytest.raises(IngatanError, match="OverflowError"):
+        database.fetch(principals.alice, "probe.endless")
+    database.close()
+
+
 def test_vietnamese_is_lower_cased(database: Database, principals: Principals) -> None:
     assert database.fetch(principals.alice, "probe.lower", value="ĐÀ NẴNG")[0].value == "đà nẵng"
 
@@ -286,6 +305,42 @@ def test_an_error_carries_no_text(
     log = server.log.read_text(encoding="utf-8")
     assert "ready to accept connections" in log
     assert CANARY not in log
+
+
+def test_a_pipeline_that_is_left_writes_nothing(single: Database, principals: Principals) -> None:
+    alice = principals.alice
+
+    def request() -> None:
+        with single.write(alice) as connection, connection.pipeline():
+            assert connection.run("rows.subjects", tenant=alice.tenant_id, subject=alice.subject_id) == -1
+            assert connection.many("rows.audit_heads", [{"tenant": alice.tenant_id, "lane": 1}]) == -1
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        request()
+    assert single.fetch(alice, "probe.subjects") == []
+    assert leftover(single) == EMPTY
+
+
+def test_the_driver_logs_no_text(database: Database, principals: Principals, caplog: pytest.LogCaptureFixture) -> None:
+    """Where two errors meet, the driver reports one of them to its log, text and all."""
+
+    def request() -> None:
+        with database.write(principals.alice) as connection, connection.pipeline():
+            connection.run("probe.failing", value=CANARY)
+            raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        request()
+    assert CANARY not in caplog.text
+
+
+def test_a_missing_parent_is_a_conflict(database: Database, principals: Principals) -> None:
+    alice = principals.alice
+    with database.write(alice) as connection:
+        connection.run("rows.model")
+    with pytest.raises(Conflict, match="fkey"):
+        _run(database, alice, "rows.memory_embeddings", tenant=alice.tenant_id, subject=alice.subject_id, id=new_id())
 
 
 def test_a_message_needs_an_own_conversation(database: Database, principals: Principals) -> None:

@@ -21,6 +21,7 @@ import pytest
 
 from ingatan.errors import StartRefused, Unavailable
 from ingatan.storage import binaries, embedded, processes
+from ingatan.storage.locks import Lock
 
 HOLD = str(Path(__file__).with_name("hold.py"))
 NOBODY = binaries.Account(user_id=65534, group_id=65534, drop=True)
@@ -152,6 +153,19 @@ def test_a_command_waits_for_who_borrows_from_it(tmp_path: Path, hold: Callable[
             command.wait(0.5)
         assert query(server, "select count(*) from kept") == 1
     assert command.wait(20) == 0
+
+
+def test_a_look_is_no_owner(tmp_path: Path) -> None:
+    """Another process that only asks whether there is an owner holds the lock for a moment."""
+    embedded.start(tmp_path).stop()
+    for begin in (embedded.start, embedded.borrow_or_start):
+        look = Lock(tmp_path / "owner.lock")
+        assert look.acquire(exclusive=False)
+        timer = threading.Timer(0.2, look.release)
+        timer.start()
+        with begin(tmp_path) as server:
+            assert server.owned
+        timer.join()
 
 
 def test_killing_the_owner_leaves_nothing(tmp_path: Path, hold: Callable[..., Holder]) -> None:

@@ -23,7 +23,7 @@ from psycopg.types.json import Jsonb, JsonbDumper, set_json_dumps
 from psycopg_pool import ConnectionPool
 
 from ingatan.errors import DatabaseUnavailable, IngatanError
-from ingatan.storage import checks, queries
+from ingatan.storage import checks, failures, queries, times
 from ingatan.storage.failures import guarded
 from ingatan.types import Principal
 
@@ -51,7 +51,7 @@ class Connection:
     """One open transaction in one scope; of one thread, and gone when its ``with`` ends.
 
     Names are those of ``queries.load``. Rows are named tuples in the query's order. The transaction begins with the
-    first statement, in the same round trip.
+    first statement, in the same round trip. Rows travel in binary form: cast what Python has no type for to text.
     """
 
     def __init__(self, driver: Driver, opening: tuple[bytes, ...]) -> None:
@@ -81,7 +81,7 @@ class Connection:
         """Run once a mapping, all in one round trip; the sum of rows affected (-1 inside ``pipeline()``)."""
         if not rows:
             return 0
-        cursor = self._driver.cursor()
+        cursor = self._driver.cursor(binary=True)
         query = queries.load(name)
         self._together(name, lambda: cursor.executemany(query, rows))
         return -1 if self._pipelined else cursor.rowcount
@@ -111,7 +111,7 @@ class Connection:
 
     def _execute(self, name: str, params: Mapping[str, Any]) -> psycopg.Cursor[Any]:
         query = queries.load(name)
-        cursor = self._driver.cursor()
+        cursor = self._driver.cursor(binary=True)
         if self._begun:
             guarded(name, lambda: cursor.execute(query, params))
         else:
@@ -150,6 +150,7 @@ class Database:
     def __init__(
         self, url: str, *, pool_size: int = 8, timeout_seconds: float = 10, prepare_threshold: int | None = 5
     ) -> None:
+        failures.silence_driver()
         self._url = url
         self._timeout_seconds = timeout_seconds
         self._drained_at = 0.0
@@ -205,7 +206,7 @@ class Database:
         opening = (b"begin read only", *scope(principal, power))
         query = queries.load(name)
         with self._borrowed() as driver:
-            cursor = driver.cursor()
+            cursor = driver.cursor(binary=True)
             guarded(name, lambda: _trip(driver, cursor, opening, query, params))
             return guarded(name, cursor.fetchall)
 
@@ -256,11 +257,12 @@ def _literal(value: object) -> bytes:
 
 
 def configure(driver: Driver) -> None:
-    """Teach a new connection dicts as jsonb, and numpy arrays as halfvec (both ways, float32 on reading)."""
+    """Teach a new connection dicts as jsonb, times in UTC, and numpy arrays as halfvec (float32 on reading)."""
     from ingatan.storage import vectors  # noqa: PLC0415 - numpy is slow to import and only needed once connected
 
     driver.adapters.register_dumper(dict, JsonbDumper)
     set_json_dumps(partial(json.dumps, allow_nan=False, separators=(",", ":")), driver)
+    times.register(driver)
     vectors.register(driver)
 
 

@@ -35,6 +35,7 @@ START_SECONDS = 60.0
 STOP_SECONDS = 20.0
 ATTACH_SECONDS = 15.0
 BORROWED_SECONDS = 60.0
+LOCK_SECONDS = 0.5  # longer than another process needs to find out whether there is an owner
 POLL_SECONDS = 0.01
 LOG_BYTES_MAX = 5_000_000
 
@@ -114,7 +115,7 @@ def start(data_directory: Path) -> EmbeddedServer:
     """
     data = _prepared(data_directory)
     lock = Lock(data / "owner.lock")
-    if not lock.acquire(exclusive=True):
+    if not lock.acquire(exclusive=True, wait_seconds=LOCK_SECONDS):
         raise StartRefused(
             f"Another Ingatan service is running on {data}. Stop it, or give this one a data directory of its own."
         )
@@ -143,7 +144,12 @@ def borrow_or_start(data_directory: Path) -> EmbeddedServer:
     lock = Lock(data / "owner.lock")
     if lock.acquire(exclusive=True):
         return _start_locked(data, lock, patience_seconds=BORROWED_SECONDS)
-    return attach(data)
+    try:
+        return attach(data)
+    except Unavailable:  # the owner went meanwhile, or another command only looked
+        if lock.acquire(exclusive=True, wait_seconds=LOCK_SECONDS):
+            return _start_locked(data, lock, patience_seconds=BORROWED_SECONDS)
+        raise
 
 
 def _start_locked(data: Path, lock: Lock, *, patience_seconds: float) -> EmbeddedServer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -30,9 +31,15 @@ def guarded(what: str, act: Callable[[], Result]) -> Result:
     """
     try:
         return act()
-    except (psycopg.Error, UnicodeError, ValueError) as error:
+    except (psycopg.Error, ValueError, OverflowError) as error:
         failure = translated(what, error)
     raise failure
+
+
+def silence_driver() -> None:
+    """Keep the driver from logging the errors that it ignores, for they quote values. The pool's own words are safe."""
+    logging.getLogger("psycopg").setLevel(logging.CRITICAL + 1)
+    logging.getLogger("psycopg.pool").setLevel(logging.WARNING)
 
 
 def translated(what: str, error: Exception) -> IngatanError:

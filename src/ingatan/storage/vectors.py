@@ -24,13 +24,6 @@ class ArrayDumper(HalfVectorBinaryDumper):
 
 
 class ArrayLoader(Loader):
-    """halfvec in text form as a float32 array."""
-
-    def load(self, data: Buffer) -> np.ndarray[Any, np.dtype[np.float32]]:
-        return np.fromstring(bytes(data).decode().strip("[]"), dtype=np.float32, sep=",")
-
-
-class BinaryArrayLoader(Loader):
     """halfvec in binary form as a float32 array."""
 
     format = Format.BINARY
@@ -47,4 +40,3 @@ def register(driver: psycopg.Connection[Any]) -> None:
     register_halfvec_info(driver, info)
     driver.adapters.register_dumper(np.ndarray, type("", (ArrayDumper,), {"oid": info.oid}))
     driver.adapters.register_loader(info.oid, ArrayLoader)
-    driver.adapters.register_loader(info.oid, BinaryArrayLoader)

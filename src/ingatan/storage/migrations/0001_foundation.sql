@@ -203,6 +203,7 @@ create table candidates (
     primary key (tenant_id, id)
 );
 create index candidates_subject on candidates (tenant_id, subject_id, created_at desc, id desc);
+create index candidates_memory on candidates (tenant_id, memory_id) where memory_id is not null;
 
 create table audit_heads (
     tenant_id uuid not null,
