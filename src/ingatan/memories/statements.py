@@ -1,0 +1,229 @@
+"""Which clauses of one message state something about the person who wrote it.
+
+Precision first: a sentence in which anything is asked, supposed, guessed, quoted, translated, joked, granted or ordered
+yields nothing, and what follows a frame ("here is my letter:") is not the person's own statement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ingatan.languages import Language, load
+from ingatan.languages.detect import language_of, present
+from ingatan.languages.sentences import Sentence, lowered, masked, quotations, split
+from ingatan.types import MemoryType, Operation
+
+STATEMENT_WORDS_MIN = 2
+SENTENCES_MAX = 60
+CUTS_MAX = 4
+"""So many lead-ins ("hi", "by the way", "please note that") are cut from one sentence."""
+
+_PASTED = re.compile(
+    r"```|[{\[]\s*[\"'][^\n]{0,80}[\"']\s*:|\w+\s*=\s*[\"'{\[(]|\w\(\s*[\"']|</?\w+[^>\n]{0,80}>|(?:^|\n)\s*(?:def|class|import|from|select|insert|subject|from:|to:|cc:|re:|fw:|>|\|)[ :]"
+    r"|(?:^|\n)(?:[^,;\n|\t]{1,40}[,;|\t]){2,20}[^,;\n|\t]{0,40}\n(?:[^,;\n|\t]{1,40}[,;|\t]){2,20}|(?:\w+,\w+,\w+)|//|/\*",
+    re.IGNORECASE,
+)
+_EDGES = " \t\n,;:.!?…-–—("
+_BRACES = re.compile(r"[{}\\<>]{1}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One verbatim clause and what it is. ``slot`` is None where no attribute could be named."""
+
+    text: str
+    type: MemoryType
+    slot: str | None
+    explicit: bool
+    language: str
+    operation: Operation = Operation.ADD
+
+
+def statements(text: str) -> list[Statement]:
+    """The statements of one message in order. Linear in its length; nothing is read beyond the limit of ``split``."""
+    if _PASTED.search(text[:2000]):
+        return []
+    found: list[Statement] = []
+    sentences = split(text)[:SENTENCES_MAX]
+    languages = [load(code) for code in present(text)]
+    if any(_is_material(sentence, languages) for sentence in sentences):
+        return []
+    explicit_before = False
+    for sentence in sentences:
+        view = lowered(masked(sentence.text))
+        if _framed(view, languages):
+            break
+        statement = _read(sentence, languages, explicit_before)
+        if statement is not None:
+            found.append(statement)
+        explicit_before = statement is None and len(view.split()) <= 6 and _any(languages, "remember", view)
+    return found
+
+
+def _any(languages: Sequence[Language], name: str, view: str) -> bool:
+    return any(language.search(name, view) is not None for language in languages)
+
+
+def _is_material(sentence: Sentence, languages: Sequence[Language]) -> bool:
+    view = lowered(masked(sentence.text))
+    return _any(languages, "whole_frame", view)
+
+
+def _framed(view: str, languages: Sequence[Language]) -> bool:
+    return _any(languages, "frame", view) and not _any(languages, "standing_strong", view)
+
+
+def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bool) -> Statement | None:
+    if any(_any(languages, "about_self", lowered(quoted)) and " " in quoted.strip() for quoted in quotations(sentence.text)):
+        return None
+    if _BRACES.search(sentence.text):
+        return None
+    view = lowered(masked(sentence.text))
+    if _any(languages, "never", view):
+        return None
+    forgotten = _forgotten(sentence.text, view, languages)
+    if forgotten is not None:
+        return forgotten
+    explicit = explicit_before or _any(languages, "remember", view)
+    start, end = _own_words(view, languages)
+    asked = "?" in sentence.mark
+    polite = _polite(view[start:end], languages)
+    if polite is not None:
+        start, asked = start + polite, False
+    else:
+        end = _before_question(view, start, end, languages)
+        if end < 0:
+            return None
+        if end < len(view.rstrip(_EDGES)) and any(
+            (m := language.search("asking", view[end:])) is not None for language in languages
+        ):
+            asked = False
+    if asked:
+        return None
+    clause = sentence.text[start:end].strip(_EDGES)
+    if len(clause.split()) < STATEMENT_WORDS_MIN:
+        return None
+    kind = _kind(clause, languages, explicit=explicit, polite=polite is not None)
+    if kind is None:
+        return None
+    return Statement(
+        text=clause, type=kind[0], slot=kind[1], explicit=explicit, language=language_of(clause)
+    )
+
+
+def _own_words(view: str, languages: Sequence[Language]) -> tuple[int, int]:
+    """The offsets of ``view`` between lead-ins and closing words."""
+    start, end = 0, len(view)
+    for _ in range(CUTS_MAX):
+        cuts = [found.end for language in languages if (found := language.search("lead", view[start:end])) is not None]
+        if not cuts or start + max(cuts) >= end:
+            break
+        start += max(cuts)
+    for _ in range(2):
+        tails = [found.start for language in languages if (found := language.search("tail", view[start:end])) is not None]
+        if not tails or min(tails) < 4:
+            break
+        end = start + min(tails)
+    return start, end
+
+
+def _polite(view: str, languages: Sequence[Language]) -> int | None:
+    for language in languages:
+        found = language.search("polite", view)
+        if found is not None and (language.search("standing", view) or language.search("direct", view[found.end :])):
+            return found.end if found.start == 0 else 0
+    return None
+
+
+def _before_question(view: str, start: int, end: int, languages: Sequence[Language]) -> int:
+    """Where the statement ends because a question begins; -1 if the whole sentence asks."""
+    clause = view[start:end]
+    if _any(languages, "question", clause) and not _strong_statement(clause, languages):
+        cut = _asking(clause, languages)
+        if cut is None:
+            return -1
+        return start + cut if not _starts_question(clause, languages) else -1
+    cut = _asking(clause, languages)
+    if cut is None:
+        return end
+    return start + cut
+
+
+def _starts_question(clause: str, languages: Sequence[Language]) -> bool:
+    return any((found := language.search("question", clause)) is not None and found.start == 0 for language in languages)
+
+
+def _strong_statement(clause: str, languages: Sequence[Language]) -> bool:
+    return "?" not in clause and _any(languages, "standing_strong", clause) and _any(languages, "direct", clause)
+
+
+def _asking(clause: str, languages: Sequence[Language]) -> int | None:
+    cuts = [found.start for language in languages if (found := language.search("asking", clause)) is not None]
+    cuts = [cut for cut in cuts if len(clause[:cut].split()) >= STATEMENT_WORDS_MIN]
+    return min(cuts) if cuts else None
+
+
+def _kind(
+    clause: str, languages: Sequence[Language], *, explicit: bool, polite: bool
+) -> tuple[MemoryType, str | None] | None:
+    view = lowered(masked(clause))
+    if _any(languages, "others", view):
+        return None
+    standing = _any(languages, "standing", view)
+    oneoff = _any(languages, "oneoff", view)
+    wish = _any(languages, "direct", view) and not oneoff
+    if not wish and standing and _any(languages, "form", view) and not oneoff:
+        wish = not _any(languages, "about_self", view) or polite or _any(languages, "standing_strong", view)
+    if _any(languages, "doubt", view) and not (wish and standing):
+        return None
+    if _any(languages, "passing", view) and not _any(languages, "change", view) and not wish:
+        return None
+    name = _named(clause, languages)
+    if _any(languages, "likes", view) or (wish and not name):
+        hobby = any(language.search("hobby", view, table="facts") for language in languages)
+        if not (hobby and not wish and not _preference_word(view, languages)):
+            return MemoryType.PREFERENCE, _slot(view, languages)
+    if name:
+        return MemoryType.FACT, "name"
+    for language in languages:
+        for slot in language.facts:
+            if language.search(slot, view, table="facts") is not None:
+                return MemoryType.FACT, slot
+    if explicit and not oneoff and _any(languages, "about_self", view):
+        if standing and _any(languages, "form", view):
+            return MemoryType.PREFERENCE, _slot(view, languages)
+        return MemoryType.FACT, None
+    return None
+
+
+def _preference_word(view: str, languages: Sequence[Language]) -> bool:
+    return _any(languages, "likes", view)
+
+
+def _named(clause: str, languages: Sequence[Language]) -> bool:
+    plain = clause.replace("’", "'")
+    return any(language.search("names", plain, table="cased") is not None for language in languages)
+
+
+def _slot(view: str, languages: Sequence[Language]) -> str | None:
+    for language in languages:
+        for slot in language.preference_slots:
+            if language.search(slot, view, table="preference_slots") is not None:
+                return slot
+    return None
+
+
+def _forgotten(text: str, view: str, languages: Sequence[Language]) -> Statement | None:
+    for language in languages:
+        found = language.search("forget", view)
+        if found is None or found.start != 0 or language.search("forget_not", view) is not None:
+            continue
+        words = text[found.end :].strip(_EDGES)
+        if words:
+            return Statement(
+                text=words, type=MemoryType.FACT, slot=None, explicit=True, language=language.code,
+                operation=Operation.DELETE,
+            )  # fmt: skip
+    return None
