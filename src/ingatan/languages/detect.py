@@ -33,6 +33,8 @@ def present(text: str) -> tuple[str, ...]:
         if _MARKED.search(word):
             scores["vi"] += 1.0
     best = max(scores.values())
+    if scores["vi"] < best and not _MARKED.search(lowered(text[:1000])):
+        scores["vi"] = 0.0  # its unmarked words are words of the others too
     if best == 0:
         return ("en",)
     ranked = sorted(CODES, key=lambda code: (-scores[code], CODES.index(code)))

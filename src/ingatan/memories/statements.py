@@ -81,7 +81,7 @@ def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bo
     if _BRACES.search(sentence.text):
         return None
     view = lowered(masked(sentence.text))
-    if _any(languages, "never", view):
+    if _any(languages, "never", view) or _any(languages, "laughter", view):
         return None
     forgotten = _forgotten(sentence.text, view, languages)
     if forgotten is not None:
@@ -174,11 +174,12 @@ def _kind(
     standing = _any(languages, "standing", view)
     oneoff = _any(languages, "oneoff", view)
     wish = _any(languages, "direct", view) and not oneoff
-    if not wish and standing and _any(languages, "form", view) and not oneoff:
-        wish = not _any(languages, "about_self", view) or polite or _any(languages, "standing_strong", view)
-    if _any(languages, "doubt", view) and not (wish and standing):
+    weak_wish = standing and _any(languages, "form", view) and not oneoff
+    if weak_wish and not polite:
+        weak_wish = not _any(languages, "about_self", view) or _any(languages, "standing_strong", view)
+    if _any(languages, "doubt", view) and not ((wish or weak_wish) and standing):
         return None
-    if _any(languages, "passing", view) and not _any(languages, "change", view) and not wish:
+    if _any(languages, "passing", view) and not _any(languages, "change", view) and not (wish or weak_wish):
         return None
     name = _named(clause, languages)
     if _any(languages, "likes", view) or (wish and not name):
@@ -191,6 +192,8 @@ def _kind(
         for slot in language.facts:
             if language.search(slot, view, table="facts") is not None:
                 return MemoryType.FACT, slot
+    if weak_wish:
+        return MemoryType.PREFERENCE, _slot(view, languages)
     if explicit and not oneoff and _any(languages, "about_self", view):
         if standing and _any(languages, "form", view):
             return MemoryType.PREFERENCE, _slot(view, languages)
