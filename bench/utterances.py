@@ -1,4 +1,4 @@
-"""Measure the rules extractor on labelled utterances (JSON lines with ``lang``, ``text``, ``expect``, ``type``/``kind``).
+"""Measure the rules extractor on labelled utterances: JSON lines with ``lang``, ``text``, ``expect``, ``type``, ``kind``.
 
 Usage: python bench/utterances.py [--show] FILE...   Prints per language the share of statements kept with the right
 type, and of the others what was wrongly kept, by kind. Screening is applied where it is installed.
@@ -21,7 +21,7 @@ from ingatan.types import Operation
 def passes() -> Callable[[Statement], bool]:
     """Whether screening lets a statement through; everything passes where screening is not installed."""
     try:
-        from ingatan.screening import screen  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415
+        from ingatan.screening import screen  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415
     except ImportError:
         return lambda statement: True
     return lambda statement: not screen(statement.text)
@@ -30,7 +30,8 @@ def passes() -> Callable[[Statement], bool]:
 def main(arguments: list[str]) -> None:
     show = "--show" in arguments
     allowed = passes()
-    rows = [json.loads(line) for name in arguments if name != "--show" for line in Path(name).open(encoding="utf-8")]
+    texts = [Path(name).read_text(encoding="utf-8") for name in arguments if name != "--show"]
+    rows = [json.loads(line) for text in texts for line in text.splitlines()]
     totals: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
     wrong: collections.Counter[str] = collections.Counter()
     started = time.perf_counter()
@@ -50,7 +51,12 @@ def main(arguments: list[str]) -> None:
 
 
 def judge(
-    row: dict[str, Any], kept: list[Statement], counts: collections.Counter[str], wrong: collections.Counter[str], *, show: bool
+    row: dict[str, Any],
+    kept: list[Statement],
+    counts: collections.Counter[str],
+    wrong: collections.Counter[str],
+    *,
+    show: bool,
 ) -> None:
     """Count one row; ``show`` prints what went wrong."""
     described = [(s.type.value, s.slot, s.text) for s in kept]

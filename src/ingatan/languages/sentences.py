@@ -27,7 +27,7 @@ class Sentence:
 
 
 def split(text: str) -> list[Sentence]:
-    """The sentences of ``text`` in order, within ``TEXT_CHARACTERS_MAX``; a last sentence cut by the limit is left out."""
+    """The sentences of ``text`` in order, within ``TEXT_CHARACTERS_MAX``; one cut by that limit is left out."""
     cut = len(text) > TEXT_CHARACTERS_MAX
     text = text[:TEXT_CHARACTERS_MAX]
     quoted = [found.span() for found in _QUOTED.finditer(text)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ingatan.languages import Language, load
 from ingatan.languages.detect import language_of, present
-from ingatan.languages.sentences import Sentence, lowered, masked, quotations, split
+from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, Sentence, lowered, masked, quotations, split
 from ingatan.types import MemoryType, Operation
 
 STATEMENT_WORDS_MIN = 2
@@ -21,8 +21,9 @@ CUTS_MAX = 4
 """So many lead-ins ("hi", "by the way", "please note that") are cut from one sentence."""
 
 _PASTED = re.compile(
-    r"```|[{\[]\s*[\"'][^\n]{0,80}[\"']\s*:|\w+\s*=\s*[\"'{\[(]|\w\(\s*[\"']|</?\w+[^>\n]{0,80}>|(?:^|\n)\s*(?:def|class|import|from|select|insert|subject|from:|to:|cc:|re:|fw:|>|\|)[ :]"
-    r"|(?:^|\n)(?:[^,;\n|\t]{1,40}[,;|\t]){2,20}[^,;\n|\t]{0,40}\n(?:[^,;\n|\t]{1,40}[,;|\t]){2,20}|(?:\w+,\w+,\w+)|//|/\*",
+    r"```|[{\[]\s*[\"'][^\n]{0,80}[\"']\s*:|\w\s*=\s*[\"'{\[(]|\w\(\s*[\"']|</?[a-z]\w*[^>\n]{0,80}>|//|/\*"
+    r"|(?:^|\n)\s*(?:def \w+\(|import \w+\s*\n|from \w+ import|select .{1,60} from |insert into|>|\|)"
+    r"|(?:^|\n)(?:subject|from|to|cc|fw|re):|\n--\s*\n|[^\W\d]\w*,\w+,\w+|\w+;\w+;\w+|\w+\t\w+\t\w+",
     re.IGNORECASE,
 )
 _EDGES = " \t\n,;:.!?…-–—("
@@ -43,7 +44,7 @@ class Statement:
 
 def statements(text: str) -> list[Statement]:
     """The statements of one message in order. Linear in its length; nothing is read beyond the limit of ``split``."""
-    if _PASTED.search(text[:2000]):
+    if pasted(text):
         return []
     found: list[Statement] = []
     sentences = split(text)[:SENTENCES_MAX]
@@ -62,6 +63,11 @@ def statements(text: str) -> list[Statement]:
     return found
 
 
+def pasted(text: str) -> bool:
+    """Whether ``text`` holds code, markup, a table or a forwarded mail: nobody's statement."""
+    return _PASTED.search(text[:TEXT_CHARACTERS_MAX]) is not None
+
+
 def _any(languages: Sequence[Language], name: str, view: str) -> bool:
     return any(language.search(name, view) is not None for language in languages)
 
@@ -76,7 +82,9 @@ def _framed(view: str, languages: Sequence[Language]) -> bool:
 
 
 def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bool) -> Statement | None:
-    if any(_any(languages, "about_self", lowered(quoted)) and " " in quoted.strip() for quoted in quotations(sentence.text)):
+    if any(
+        _any(languages, "about_self", lowered(quoted)) and " " in quoted.strip() for quoted in quotations(sentence.text)
+    ):
         return None
     if _BRACES.search(sentence.text):
         return None
@@ -88,29 +96,21 @@ def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bo
         return forgotten
     explicit = explicit_before or _any(languages, "remember", view)
     start, end = _own_words(view, languages)
-    asked = "?" in sentence.mark
     polite = _polite(view[start:end], languages)
     if polite is not None:
-        start, asked = start + polite, False
+        start += polite
     else:
-        end = _before_question(view, start, end, languages)
-        if end < 0:
+        before = _before_question(view[start:end], languages)
+        if before is None or ("?" in sentence.mark and before == end - start):
             return None
-        if end < len(view.rstrip(_EDGES)) and any(
-            (m := language.search("asking", view[end:])) is not None for language in languages
-        ):
-            asked = False
-    if asked:
-        return None
+        end = start + before
     clause = sentence.text[start:end].strip(_EDGES)
     if len(clause.split()) < STATEMENT_WORDS_MIN:
         return None
     kind = _kind(clause, languages, explicit=explicit, polite=polite is not None)
     if kind is None:
         return None
-    return Statement(
-        text=clause, type=kind[0], slot=kind[1], explicit=explicit, language=language_of(clause)
-    )
+    return Statement(text=clause, type=kind[0], slot=kind[1], explicit=explicit, language=language_of(clause))
 
 
 def _own_words(view: str, languages: Sequence[Language]) -> tuple[int, int]:
@@ -122,7 +122,9 @@ def _own_words(view: str, languages: Sequence[Language]) -> tuple[int, int]:
             break
         start += max(cuts)
     for _ in range(2):
-        tails = [found.start for language in languages if (found := language.search("tail", view[start:end])) is not None]
+        tails = [
+            found.start for language in languages if (found := language.search("tail", view[start:end])) is not None
+        ]
         if not tails or min(tails) < 4:
             break
         end = start + min(tails)
@@ -137,22 +139,18 @@ def _polite(view: str, languages: Sequence[Language]) -> int | None:
     return None
 
 
-def _before_question(view: str, start: int, end: int, languages: Sequence[Language]) -> int:
-    """Where the statement ends because a question begins; -1 if the whole sentence asks."""
-    clause = view[start:end]
-    if _any(languages, "question", clause) and not _strong_statement(clause, languages):
-        cut = _asking(clause, languages)
-        if cut is None:
-            return -1
-        return start + cut if not _starts_question(clause, languages) else -1
+def _before_question(clause: str, languages: Sequence[Language]) -> int | None:
+    """Where in ``clause`` the statement ends: at its end, or where a question begins; None if all of it asks."""
     cut = _asking(clause, languages)
-    if cut is None:
-        return end
-    return start + cut
+    if _any(languages, "question", clause) and not _strong_statement(clause, languages):
+        return None if _starts_question(clause, languages) else cut
+    return len(clause) if cut is None else cut
 
 
 def _starts_question(clause: str, languages: Sequence[Language]) -> bool:
-    return any((found := language.search("question", clause)) is not None and found.start == 0 for language in languages)
+    return any(
+        (found := language.search("question", clause)) is not None and found.start == 0 for language in languages
+    )
 
 
 def _strong_statement(clause: str, languages: Sequence[Language]) -> bool:
@@ -171,38 +169,37 @@ def _kind(
     view = lowered(masked(clause))
     if _any(languages, "others", view):
         return None
-    standing = _any(languages, "standing", view)
     oneoff = _any(languages, "oneoff", view)
-    wish = _any(languages, "direct", view) and not oneoff
-    weak_wish = standing and _any(languages, "form", view) and not oneoff
-    if weak_wish and not polite:
-        weak_wish = not _any(languages, "about_self", view) or _any(languages, "standing_strong", view)
-    if _any(languages, "doubt", view) and not ((wish or weak_wish) and standing):
+    standing = _any(languages, "standing", view)
+    wish = not oneoff and _any(languages, "direct", view)
+    hint = not oneoff and not wish and standing and _hint(view, languages, polite=polite)
+    if _doubtful(view, languages, standing_wish=standing and (wish or hint), wish=wish or hint):
         return None
-    if _any(languages, "passing", view) and not _any(languages, "change", view) and not (wish or weak_wish):
-        return None
-    name = _named(clause, languages)
-    if _any(languages, "likes", view) or (wish and not name):
-        hobby = any(language.search("hobby", view, table="facts") for language in languages)
-        if not (hobby and not wish and not _preference_word(view, languages)):
-            return MemoryType.PREFERENCE, _slot(view, languages)
-    if name:
-        return MemoryType.FACT, "name"
-    for language in languages:
-        for slot in language.facts:
-            if language.search(slot, view, table="facts") is not None:
-                return MemoryType.FACT, slot
-    if weak_wish:
-        return MemoryType.PREFERENCE, _slot(view, languages)
+    named = _named(clause, languages)
+    if _any(languages, "likes", view) or (wish and not named):
+        return MemoryType.PREFERENCE, _preference_slot(view, languages)
+    slot = "name" if named else _fact_slot(view, languages)
+    if slot is not None:
+        return MemoryType.FACT, slot
+    if hint:
+        return MemoryType.PREFERENCE, _preference_slot(view, languages)
     if explicit and not oneoff and _any(languages, "about_self", view):
-        if standing and _any(languages, "form", view):
-            return MemoryType.PREFERENCE, _slot(view, languages)
-        return MemoryType.FACT, None
+        wished = standing and _any(languages, "form", view)
+        return (MemoryType.PREFERENCE, _preference_slot(view, languages)) if wished else (MemoryType.FACT, None)
     return None
 
 
-def _preference_word(view: str, languages: Sequence[Language]) -> bool:
-    return _any(languages, "likes", view)
+def _hint(view: str, languages: Sequence[Language], *, polite: bool) -> bool:
+    """A standing wish told only by how an answer may look, with nothing that could make it a fact about the person."""
+    if not _any(languages, "form", view):
+        return False
+    return polite or not _any(languages, "about_self", view) or _any(languages, "standing_strong", view)
+
+
+def _doubtful(view: str, languages: Sequence[Language], *, standing_wish: bool, wish: bool) -> bool:
+    if not standing_wish and _any(languages, "doubt", view):
+        return True
+    return not wish and _any(languages, "passing", view) and not _any(languages, "change", view)
 
 
 def _named(clause: str, languages: Sequence[Language]) -> bool:
@@ -210,7 +207,15 @@ def _named(clause: str, languages: Sequence[Language]) -> bool:
     return any(language.search("names", plain, table="cased") is not None for language in languages)
 
 
-def _slot(view: str, languages: Sequence[Language]) -> str | None:
+def _fact_slot(view: str, languages: Sequence[Language]) -> str | None:
+    for language in languages:
+        for slot in language.facts:
+            if language.search(slot, view, table="facts") is not None:
+                return slot
+    return None
+
+
+def _preference_slot(view: str, languages: Sequence[Language]) -> str | None:
     for language in languages:
         for slot in language.preference_slots:
             if language.search(slot, view, table="preference_slots") is not None:
