@@ -1,0 +1,154 @@
+"""From the turns of one conversation to candidates, by rules. Pure: the same turns give the same candidates.
+
+Only the person's own words are proposed, verbatim, in their language; a policy decides what becomes of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from ingatan.memories.interests import Interest, recurring
+from ingatan.memories.slots import Slot, same_value, single_valued
+from ingatan.memories.statements import Statement, statements
+from ingatan.text import digest
+from ingatan.types import Candidate, Evidence, Memory, MemoryStatus, MemoryType, MessageRole, Operation, Turn
+
+IMPORTANCE_EXPLICIT = 0.8  # "remember that ..."
+IMPORTANCE_NAME = 0.7
+IMPORTANCE_PLAIN = 0.6
+IMPORTANCE_REGULATION = 0.5
+IMPORTANCE_TOPIC = 0.4  # above S2's threshold of 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionLimits:
+    """S1's caps on what one conversation may propose. The defaults are overridden by settings."""
+
+    new_per_conversation: int = 5
+    characters_per_memory: int = 300
+
+
+class Extractor(Protocol):
+    """Turns of one conversation in, proposals out; decides nothing and writes nothing."""
+
+    def extract(
+        self,
+        turns: Sequence[Turn],
+        *,
+        subject_id: UUID,
+        conversation_id: UUID,
+        offered: Sequence[Memory],
+        recent: Sequence[Turn],
+        limits: ExtractionLimits,
+    ) -> tuple[Candidate, ...]:
+        """Candidates about ``subject_id`` in the order they were said.
+
+        ``turns`` are the new turns since the last sweep in ``seq`` order; ``offered`` what is already remembered;
+        ``recent`` the person's own earlier turns within the lookback, in any conversation.
+        """
+        ...
+
+
+class RulesExtractor:
+    """Deterministic extraction for English, Indonesian and Vietnamese. Precision first."""
+
+    def extract(
+        self,
+        turns: Sequence[Turn],
+        *,
+        subject_id: UUID,
+        conversation_id: UUID,
+        offered: Sequence[Memory],
+        recent: Sequence[Turn],
+        limits: ExtractionLimits,
+    ) -> tuple[Candidate, ...]:
+        """See ``Extractor``. Above ``new_per_conversation`` the most important stay, earlier before later."""
+        own = [turn for turn in turns if _own(turn, subject_id)]
+        before = [turn for turn in recent if _own(turn, subject_id)]
+        found = [
+            _candidate(statement, turn, subject_id=subject_id, conversation_id=conversation_id, offered=offered)
+            for turn in own
+            for statement in statements(turn.text)
+        ]
+        known = [memory.text for memory in offered if memory.slot == Slot.INTEREST]
+        found += [
+            _interest(interest, subject_id=subject_id, conversation_id=conversation_id)
+            for interest in recurring(own, before)
+            if not any(interest.latest.words.casefold() in text.casefold() for text in known)
+        ]
+        fitting = [candidate for candidate in found if len(candidate.text) <= limits.characters_per_memory]
+        return _chosen(_latest(fitting), limits.new_per_conversation)
+
+
+def _own(turn: Turn, subject_id: UUID) -> bool:
+    return turn.role is MessageRole.USER and turn.author_id == subject_id
+
+
+def _candidate(
+    statement: Statement, turn: Turn, *, subject_id: UUID, conversation_id: UUID, offered: Sequence[Memory]
+) -> Candidate:
+    operation, target = statement.operation, None
+    if operation is Operation.ADD and statement.slot is not None and single_valued(statement.slot):
+        for memory in offered:
+            differs = memory.slot == statement.slot and not same_value(statement.slot, memory.text, statement.text)
+            if differs and memory.status is MemoryStatus.ACTIVE:
+                operation, target = Operation.UPDATE, memory.id
+                break
+    return Candidate(
+        operation=operation,
+        type=statement.type,
+        text=statement.text,
+        slot=statement.slot,
+        subject_id=subject_id,
+        importance=_importance(statement),
+        language=statement.language,
+        conversation_id=conversation_id,
+        evidence=(Evidence(message_id=turn.id, quote=statement.text),),
+        explicit=statement.explicit,
+        target_id=target,
+        effective_at=turn.said_at,
+    )
+
+
+def _importance(statement: Statement) -> float:
+    if statement.explicit:
+        return IMPORTANCE_EXPLICIT
+    return IMPORTANCE_NAME if statement.slot == Slot.NAME else IMPORTANCE_PLAIN
+
+
+def _interest(interest: Interest, *, subject_id: UUID, conversation_id: UUID) -> Candidate:
+    return Candidate(
+        type=MemoryType.FACT,
+        text=interest.text,
+        slot=Slot.INTEREST,
+        subject_id=subject_id,
+        importance=IMPORTANCE_REGULATION if interest.regulation else IMPORTANCE_TOPIC,
+        language=interest.language,
+        conversation_id=conversation_id,
+        evidence=tuple(
+            Evidence(message_id=mention.turn.id, quote=mention.words) for mention in (interest.first, interest.latest)
+        ),
+        recurring=True,
+        effective_at=interest.latest.turn.said_at,
+    )
+
+
+def _latest(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Said twice, the later stands; so does the later of two wishes for one way of answering."""
+    kept: dict[object, Candidate] = {}
+    for candidate in candidates:
+        wish = candidate.type is MemoryType.PREFERENCE and single_valued(candidate.slot)
+        key = (candidate.operation is Operation.DELETE, candidate.slot if wish else digest(candidate.text))
+        kept.pop(key, None)
+        kept[key] = candidate
+    return list(kept.values())
+
+
+def _chosen(candidates: Sequence[Candidate], limit: int) -> tuple[Candidate, ...]:
+    """All deletes, and the ``limit`` most important of the others, in the order given."""
+    others = [candidate for candidate in candidates if candidate.operation is not Operation.DELETE]
+    chosen = {id(candidate) for candidate in sorted(others, key=lambda each: -each.importance)[: max(limit, 0)]}
+    return tuple(each for each in candidates if each.operation is Operation.DELETE or id(each) in chosen)

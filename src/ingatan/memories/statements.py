@@ -1,0 +1,237 @@
+"""Which clauses of one message state something about the person who wrote it.
+
+Precision first: a sentence in which anything is asked, supposed, guessed, quoted, translated, joked, granted or ordered
+yields nothing, and what follows a frame ("here is my letter:") is not the person's own statement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ingatan.languages import Language, load
+from ingatan.languages.detect import language_of, present
+from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, Sentence, lowered, masked, quotations, split
+from ingatan.types import MemoryType, Operation
+
+STATEMENT_WORDS_MIN = 2
+SENTENCES_MAX = 60
+CUTS_MAX = 4
+"""So many lead-ins ("hi", "by the way", "please note that") are cut from one sentence."""
+
+_PASTED = re.compile(
+    r"```|[{\[]\s*[\"'][^\n]{0,80}[\"']\s*:|\w\s*=\s*[\"'{\[(]|\w\(\s*[\"']|</?[a-z]\w*[^>\n]{0,80}>|//|/\*"
+    r"|(?:^|\n)\s*(?:def \w+\(|import \w+\s*\n|from \w+ import|select .{1,60} from |insert into|>|\|)"
+    r"|(?:^|\n)(?:subject|from|to|cc|fw|re):|\n--\s*\n|[^\W\d]\w*,\w+,\w+|\w+;\w+;\w+|\w+\t\w+\t\w+",
+    re.IGNORECASE,
+)
+_EDGES = " \t\n,;:.!?…-–—("
+_BRACES = re.compile(r"[{}\\<>]{1}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One verbatim clause and what it is. ``slot`` is None where no attribute could be named."""
+
+    text: str
+    type: MemoryType
+    slot: str | None
+    explicit: bool
+    language: str
+    operation: Operation = Operation.ADD
+
+
+def statements(text: str) -> list[Statement]:
+    """The statements of one message in order. Linear in its length; nothing is read beyond the limit of ``split``."""
+    if pasted(text):
+        return []
+    found: list[Statement] = []
+    sentences = split(text)[:SENTENCES_MAX]
+    languages = [load(code) for code in present(text)]
+    if any(_is_material(sentence, languages) for sentence in sentences):
+        return []
+    explicit_before = False
+    for sentence in sentences:
+        view = lowered(masked(sentence.text))
+        if _framed(view, languages):
+            break
+        statement = _read(sentence, languages, explicit_before)
+        if statement is not None:
+            found.append(statement)
+        explicit_before = statement is None and len(view.split()) <= 6 and _any(languages, "remember", view)
+    return found
+
+
+def pasted(text: str) -> bool:
+    """Whether ``text`` holds code, markup, a table or a forwarded mail: nobody's statement."""
+    return _PASTED.search(text[:TEXT_CHARACTERS_MAX]) is not None
+
+
+def _any(languages: Sequence[Language], name: str, view: str) -> bool:
+    return any(language.search(name, view) is not None for language in languages)
+
+
+def _is_material(sentence: Sentence, languages: Sequence[Language]) -> bool:
+    view = lowered(masked(sentence.text))
+    return _any(languages, "whole_frame", view)
+
+
+def _framed(view: str, languages: Sequence[Language]) -> bool:
+    return _any(languages, "frame", view) and not _any(languages, "standing_strong", view)
+
+
+def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bool) -> Statement | None:
+    if any(
+        _any(languages, "about_self", lowered(quoted)) and " " in quoted.strip() for quoted in quotations(sentence.text)
+    ):
+        return None
+    if _BRACES.search(sentence.text):
+        return None
+    view = lowered(masked(sentence.text))
+    if _any(languages, "never", view) or _any(languages, "laughter", view):
+        return None
+    forgotten = _forgotten(sentence.text, view, languages)
+    if forgotten is not None:
+        return forgotten
+    explicit = explicit_before or _any(languages, "remember", view)
+    start, end = _own_words(view, languages)
+    polite = _polite(view[start:end], languages)
+    if polite is not None:
+        start += polite
+    else:
+        before = _before_question(view[start:end], languages)
+        if before is None or ("?" in sentence.mark and before == end - start):
+            return None
+        end = start + before
+    clause = sentence.text[start:end].strip(_EDGES)
+    if len(clause.split()) < STATEMENT_WORDS_MIN:
+        return None
+    kind = _kind(clause, languages, explicit=explicit, polite=polite is not None)
+    if kind is None:
+        return None
+    return Statement(text=clause, type=kind[0], slot=kind[1], explicit=explicit, language=language_of(clause))
+
+
+def _own_words(view: str, languages: Sequence[Language]) -> tuple[int, int]:
+    """The offsets of ``view`` between lead-ins and closing words."""
+    start, end = 0, len(view)
+    for _ in range(CUTS_MAX):
+        cuts = [found.end for language in languages if (found := language.search("lead", view[start:end])) is not None]
+        if not cuts or start + max(cuts) >= end:
+            break
+        start += max(cuts)
+    for _ in range(2):
+        tails = [
+            found.start for language in languages if (found := language.search("tail", view[start:end])) is not None
+        ]
+        if not tails or min(tails) < 4:
+            break
+        end = start + min(tails)
+    return start, end
+
+
+def _polite(view: str, languages: Sequence[Language]) -> int | None:
+    for language in languages:
+        found = language.search("polite", view)
+        if found is not None and (language.search("standing", view) or language.search("direct", view[found.end :])):
+            return found.end if found.start == 0 else 0
+    return None
+
+
+def _before_question(clause: str, languages: Sequence[Language]) -> int | None:
+    """Where in ``clause`` the statement ends: at its end, or where a question begins; None if all of it asks."""
+    cut = _asking(clause, languages)
+    if _any(languages, "question", clause) and not _strong_statement(clause, languages):
+        return None if _starts_question(clause, languages) else cut
+    return len(clause) if cut is None else cut
+
+
+def _starts_question(clause: str, languages: Sequence[Language]) -> bool:
+    return any(
+        (found := language.search("question", clause)) is not None and found.start == 0 for language in languages
+    )
+
+
+def _strong_statement(clause: str, languages: Sequence[Language]) -> bool:
+    return "?" not in clause and _any(languages, "standing_strong", clause) and _any(languages, "direct", clause)
+
+
+def _asking(clause: str, languages: Sequence[Language]) -> int | None:
+    cuts = [found.start for language in languages if (found := language.search("asking", clause)) is not None]
+    cuts = [cut for cut in cuts if len(clause[:cut].split()) >= STATEMENT_WORDS_MIN]
+    return min(cuts) if cuts else None
+
+
+def _kind(
+    clause: str, languages: Sequence[Language], *, explicit: bool, polite: bool
+) -> tuple[MemoryType, str | None] | None:
+    view = lowered(masked(clause))
+    if _any(languages, "others", view):
+        return None
+    oneoff = _any(languages, "oneoff", view)
+    standing = _any(languages, "standing", view)
+    wish = not oneoff and _any(languages, "direct", view)
+    hint = not oneoff and not wish and standing and _hint(view, languages, polite=polite)
+    if _doubtful(view, languages, standing_wish=standing and (wish or hint), wish=wish or hint):
+        return None
+    named = _named(clause, languages)
+    if _any(languages, "likes", view) or (wish and not named):
+        return MemoryType.PREFERENCE, _preference_slot(view, languages)
+    slot = "name" if named else _fact_slot(view, languages)
+    if slot is not None:
+        return MemoryType.FACT, slot
+    if hint:
+        return MemoryType.PREFERENCE, _preference_slot(view, languages)
+    if explicit and not oneoff and _any(languages, "about_self", view):
+        wished = standing and _any(languages, "form", view)
+        return (MemoryType.PREFERENCE, _preference_slot(view, languages)) if wished else (MemoryType.FACT, None)
+    return None
+
+
+def _hint(view: str, languages: Sequence[Language], *, polite: bool) -> bool:
+    """A standing wish told only by how an answer may look, with nothing that could make it a fact about the person."""
+    if not _any(languages, "form", view):
+        return False
+    return polite or not _any(languages, "about_self", view) or _any(languages, "standing_strong", view)
+
+
+def _doubtful(view: str, languages: Sequence[Language], *, standing_wish: bool, wish: bool) -> bool:
+    if not standing_wish and _any(languages, "doubt", view):
+        return True
+    return not wish and _any(languages, "passing", view) and not _any(languages, "change", view)
+
+
+def _named(clause: str, languages: Sequence[Language]) -> bool:
+    plain = clause.replace("’", "'")
+    return any(language.search("names", plain, table="cased") is not None for language in languages)
+
+
+def _fact_slot(view: str, languages: Sequence[Language]) -> str | None:
+    for language in languages:
+        for slot in language.facts:
+            if language.search(slot, view, table="facts") is not None:
+                return slot
+    return None
+
+
+def _preference_slot(view: str, languages: Sequence[Language]) -> str | None:
+    for language in languages:
+        for slot in language.preference_slots:
+            if language.search(slot, view, table="preference_slots") is not None:
+                return slot
+    return None
+
+
+def _forgotten(text: str, view: str, languages: Sequence[Language]) -> Statement | None:
+    for language in languages:
+        found = language.search("forget", view)
+        if found is None or found.start != 0 or language.search("forget_not", view) is not None:
+            continue
+        words = text[found.end :].strip(_EDGES)
+        if words:
+            return Statement(
+                text=words, type=MemoryType.FACT, slot=None, explicit=True, language=language.code,
+                operation=Operation.DELETE,
+            )  # fmt: skip
+    return None
