@@ -17,6 +17,8 @@ from ingatan.screening.phrases import Pattern, Phrasebook, parse, spellings
 LANGUAGES = ("en", "id", "vi")
 UNMARKED = frozenset({"vi"})
 """Languages that are often typed without their marks."""
+SET_LETTERS_MIN = 3
+"""Shorter members of a Vietnamese set are not known without their marks ("mẹ" is not "me")."""
 _SEPARATOR = re.compile(r"[,\n]")
 _PLACEMENT = {
     old: new
@@ -66,7 +68,8 @@ def sets() -> dict[str, tuple[str, ...]]:
             members = merged.setdefault(name, {})
             for item in items(text):
                 for spelling in spellings(item, unmarked=language in UNMARKED):
-                    members[spelling] = None
+                    if spelling == item or len(spelling) >= SET_LETTERS_MIN:
+                        members[spelling] = None
     return {name: tuple(members) for name, members in merged.items()}
 
 

@@ -9,6 +9,7 @@ A pattern is words separated by spaces. Each place may be
 ``#``       a word with a digit in it
 ``~n``      up to n words of any kind within the sentence
 ``^n``      up to n words within the sentence, none of them a first or second person
+``-n``      up to n words within the clause
 ``$``       the end of a sentence or clause
 ``x?``      the place may be left out
 
@@ -25,6 +26,8 @@ from ingatan.text import unaccent
 END = "."
 PAUSE = ","
 MASK = "\u25a1"
+BARE_LETTERS_MIN = 5
+"""A single Vietnamese word of fewer letters is too ambiguous to be known without its marks."""
 PERSONS = "persons"
 """The name of the set of first and second person words that a ``^n`` gap never crosses."""
 
@@ -61,9 +64,9 @@ def spellings(word: str, *, unmarked: bool) -> tuple[str, ...]:
 def _place(text: str, sets: Mapping[str, Sequence[str]], *, unmarked: bool) -> Place:
     optional = len(text) > 1 and text.endswith("?")
     text = text[:-1] if optional else text
-    if text[0] in "~^" and text[1:].isdigit():
-        barred = frozenset(sets.get(PERSONS, ())) if text[0] == "^" else frozenset[str]()
-        return Place(gap=int(text[1:]), barred=barred)
+    if text[0] in "~^-" and text[1:].isdigit():
+        barred = {"~": (), "^": sets.get(PERSONS, ()), "-": (PAUSE,)}[text[0]]
+        return Place(gap=int(text[1:]), barred=frozenset(barred))
     words: set[str] = set()
     prefixes: list[str] = []
     phrases: list[tuple[str, ...]] = []
@@ -99,7 +102,7 @@ def parse(label: str, text: str, sets: Mapping[str, Sequence[str]], *, unmarked:
     parts = text.split()
     if unmarked and len(parts) == 1 and "@" not in text:
         yield Pattern(label=label, places=(_place(text, sets, unmarked=False),))
-        if unaccent(text) != text:
+        if unaccent(text) != text and len(text) >= BARE_LETTERS_MIN:
             yield Pattern(label=label, places=(_place(unaccent(text), sets, unmarked=False),), bare=True)
         return
     yield Pattern(label=label, places=tuple(_place(part, sets, unmarked=unmarked) for part in parts))

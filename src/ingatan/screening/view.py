@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ingatan.screening.lexicon import lexicon, tone_placement
 from ingatan.screening.phrases import MASK
-from ingatan.text import visible
+from ingatan.text import unaccent, visible
 
 CHARACTERS_MAX = 100_000
 """A text is judged up to here; ``screen`` refuses what is longer."""
@@ -90,7 +90,7 @@ class View:
     def labels(self) -> frozenset[str]:
         """The classes whose word lists match, work contexts blanked out first for the sensitive ones."""
         books = lexicon()
-        bare = self.language == "vi"
+        bare = self.language == "vi" and unaccent(self.text) == self.text
         found = {label for label, _, _ in books.plain.spans(self.words, bare=bare)}
         masked = list(self.words)
         for _, start, end in books.masks.spans(self.words, bare=bare):
