@@ -13,8 +13,10 @@ from ingatan.types import Reason
 @cache
 def _order() -> re.Pattern[str]:
     act = (
-        r"(?:send|sent|forward|forwarded|email|e-mail|mail|post|upload|cc|bcc|copy|copied|transfer|submit|report|visit|open|fetch|call"
-        r"|share|publish|redirect|link to|point to|kirim\w*|dikirim\w*|teruskan|diteruskan|unggah|tembus\w*|buka|kunjungi|laporkan"
+        r"(?:send|sent|forward|forwarded|email|e-mail|mail|post|upload|cc|bcc|copy|copied|transfer|submit|report"
+        r"|visit|open|fetch|call"
+        r"|share|publish|redirect|link to|point to|kirim\w*|dikirim\w*|teruskan|diteruskan|unggah|tembus\w*|buka"
+        r"|kunjungi|laporkan"
         r"|gửi|gui|chuyển|chuyen|đăng|tải|sao chép|chuyển tiếp|truy cập|mở)"
     )
     target = r"(?:[\w.+-]+\s?(?:@|\[at\]|\(at\))\s?[\w-]+(?:\.[\w-]+)*|https?://\S|ftp://\S|hxxps?\S|www\.\w|\b[a-z0-9-]+\.(?:onion|ru|xyz|io|net|com|org|example|id|vn)\b)"

@@ -18,7 +18,7 @@ NUMBERS_MAX = 200
 """So many numbers of one text are put to the checksum and phone libraries; more is itself a finding."""
 _DIGITS = re.compile(r"(?<![\w.#/-])\+?\(?\d(?:[ ().-]{0,2}\d){6,22}(?![\w-])")
 _DATE_LIKE = re.compile(r"\d{1,4}[-./ ]\d{1,2}[-./ ]\d{1,4}(?:[ T]\d.*)?")
-_PROVINCES = frozenset("11 12 13 14 15 16 17 18 19 21 31 32 33 34 35 36 51 52 53 61 62 63 64 65 71 72 73 74 75 76 81 82 91 92 93 94 95 96 97".split())  # fmt: skip
+_PROVINCE = re.compile(r"1[1-9]|21|3[1-6]|5[1-3]|6[1-5]|7[1-6]|8[12]|9[1-7]")
 """First two digits of an Indonesian NIK or KK number: the province of issue (Kemendagri codes)."""
 
 
@@ -31,16 +31,32 @@ def _library(name: str) -> Any:
 @cache
 def _patterns() -> re.Pattern[str]:
     word = (
-        r"(?:nik|no\.? ?ktp|nomor ktp|ktp|e-ktp|ktp-el|(?:no\.?|nomor) (?:kk|identitas|induk|peserta|polisi|paspor|sim|bpjs|npwp|rekening|rek|hp|telepon|telp|tlp|wa|kartu|pegawai)|kartu keluarga|npwp\d*|bpjs|nip|nrp|nim|nisn|paspor|passport|sim [abc]"
-        r"|no\.? ?rek(?:ening)?|norek|rekening|rek (?:bca|bri|bni|mandiri|bsi)|virtual account|plat(?: nomor)?|nopol"
-        r"|cccd|cmnd|cmt|căn cước(?: công dân)?|can cuoc(?: cong dan)?|chứng minh(?: nhân dân| thư)?|chung minh|định danh cá nhân|hộ chiếu|ho chieu|mst|mã số thuế|ma so thue|bhxh|số (?:sổ )?bảo hiểm|thẻ bảo hiểm|mã số bảo hiểm|số thẻ|so the|stk|số tài khoản|so tai khoan|số tk|biển số|bằng lái|giấy phép lái xe|gplx|mã (?:nhân viên|sinh viên|số sinh viên)"
-        r"|national id|id (?:number|no|card)|identity (?:number|card|no)|citizen id|social security|ssn|social insurance|national insurance|nino|tax (?:id|number|no|identification)|tin|driver'?s? licen[cs]e|driving licen[cs]e|licen[cs]e plate|number plate|plate number|insurance (?:number|no|policy)|member(?:ship)? (?:number|no|id)|employee (?:id|number|no)|student (?:id|number|no)|staff id|medical record number|mrn|card(?: number| no)?|credit card|debit card|visa card|mastercard|kartu (?:kredit|debit|atm)|thẻ (?:tín dụng|ghi nợ|atm|visa)|account (?:number|no)|bank account|iban|swift|routing number|sort code|aadhaar|pan card|nric|my number"
-        r"|phone|cell|mobile|telephone|tel|whatsapp|wa|telegram|zalo|hp|handphone|hape|telp|telepon|tlp|kontak|nomor (?:saya|aku|gue|gw|sy)|nomorku|sđt|sdt|số điện thoại|so dien thoai|số đt|số máy|số phôn|điện thoại|hotline|my number|reach me|call me (?:at|on)|text me (?:at|on)|hubungi (?:saya|aku|sy)|gọi (?:tôi|em|mình) (?:số|qua))"
+        r"(?:nik|no\.? ?ktp|nomor ktp|ktp|e-ktp|ktp-el|(?:no\.?|nomor) (?:kk|identitas|induk|peserta|polisi"
+        r"|paspor|sim|bpjs|npwp|rekening|rek|hp|telepon|telp|tlp|wa|kartu|pegawai)|kartu keluarga|npwp\d*|bpjs"
+        r"|nip|nrp|nim|nisn|paspor|passport|sim [abc]"
+        r"|no\.? ?rek(?:ening)?|norek|rekening|rek (?:bca|bri|bni|mandiri|bsi)|virtual account|plat(?: nomor)?"
+        r"|nopol"
+        r"|cccd|cmnd|cmt|căn cước(?: công dân)?|can cuoc(?: cong dan)?|chứng minh(?: nhân dân| thư)?|chung minh"
+        r"|định danh cá nhân|hộ chiếu|ho chieu|mst|mã số thuế|ma so thue|bhxh|số (?:sổ )?bảo hiểm|thẻ bảo hiểm"
+        r"|mã số bảo hiểm|số thẻ|so the|stk|số tài khoản|so tai khoan|số tk|biển số|bằng lái|giấy phép lái xe"
+        r"|gplx|mã (?:nhân viên|sinh viên|số sinh viên)"
+        r"|national id|id (?:number|no|card)|identity (?:number|card|no)|citizen id|social security|ssn"
+        r"|social insurance|national insurance|nino|tax (?:id|number|no|identification)|tin|driver'?s? licen[cs]e"
+        r"|driving licen[cs]e|licen[cs]e plate|number plate|plate number|insurance (?:number|no|policy)"
+        r"|member(?:ship)? (?:number|no|id)|employee (?:id|number|no)|student (?:id|number|no)|staff id"
+        r"|medical record number|mrn|card(?: number| no)?|credit card|debit card|visa card|mastercard"
+        r"|kartu (?:kredit|debit|atm)|thẻ (?:tín dụng|ghi nợ|atm|visa)|account (?:number|no)|bank account|iban"
+        r"|swift|routing number|sort code|aadhaar|pan card|nric|my number"
+        r"|phone|cell|mobile|telephone|tel|whatsapp|wa|telegram|zalo|hp|handphone|hape|telp|telepon|tlp|kontak"
+        r"|nomor (?:saya|aku|gue|gw|sy)|nomorku|sđt|sdt|số điện thoại|so dien thoai|số đt|số máy|số phôn"
+        r"|điện thoại|hotline|my number|reach me|call me (?:at|on)|text me (?:at|on)|hubungi (?:saya|aku|sy)"
+        r"|gọi (?:tôi|em|mình) (?:số|qua))"
     )
     value = r"(?:(?=[a-z.-]{0,4}\d)[a-z]{0,3}[-. ]?\d(?:[ .-]{0,2}\d){4,22}\w{0,4}|[a-z]{1,2} ?\d{1,4} ?[a-z]{1,3}\b)"
     return re.compile(
         rf"(?<!\w){word}(?!\w)(?:\W{{1,3}}[^\W\d]+){{0,9}}?\W{{1,4}}{value}"
-        r"|[\w.+-]+\s?(?:@|\(at\)|\[at\]| at )\s?[\w-]+\s?(?:\.|\(dot\)|\[dot\]| dot )\s?(?:com|net|org|id|vn|io|edu|gov|example|test|co|info|me|dev|app|mail|uk|de|fr|xyz|biz|local)\b"
+        r"|[\w.+-]+\s?(?:@|\(at\)|\[at\]| at )\s?[\w-]+\s?(?:\.|\(dot\)|\[dot\]| dot )\s?(?:com|net|org|id|vn|io"
+        r"|edu|gov|example|test|co|info|me|dev|app|mail|uk|de|fr|xyz|biz|local)\b"
         r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|\b\d{2}\.\d{3}\.\d{3}\.\d-\d{3}\.\d{3}\b|\b\d{3}-\d{2}-\d{4}\b"
     )
 
@@ -48,17 +64,25 @@ def _patterns() -> re.Pattern[str]:
 @cache
 def _addresses() -> re.Pattern[str]:
     home = (
-        r"(?:my (?:home |house |postal |mailing |residential |full )?address|home address|i (?:live|stay|reside) (?:at|in|on)|alamat(?:ku| rumah| lengkap| tinggal)?|rumah(?:ku| saya| aku)?|tinggal di|domisili|kos(?:an)?"
+        r"(?:my (?:home |house |postal |mailing |residential |full )?address|home address|i (?:live|stay"
+        r"|reside) (?:at|in|on)|alamat(?:ku| rumah| lengkap| tinggal)?|rumah(?:ku| saya| aku)?|tinggal di"
+        r"|domisili|kos(?:an)?"
         r"|địa chỉ(?: nhà)?|dia chi|nhà (?:tôi|em|mình)?|sống (?:ở|tại)|ở số|ngụ tại|thường trú|trú tại|tạm trú)"
     )
     street = (
-        r"(?:\d{1,5}[a-z]?,? (?:[\w'.-]+ ){1,4}?(?:street|st|road|rd|avenue|ave|lane|ln|drive|boulevard|blvd|close|crescent|court|way|terrace|square)\b"
-        r"|(?:jalan|jln|jl|gang|gg|lorong|lr|komplek|kompleks|perumahan|blok)\.? [^.!?\n]{0,50}?(?:no|nomor|nmr|blok|rt|#)?\.? ?\d{1,4}[a-z]?\b"
-        r"|(?:số|so) (?:nhà )?\d{1,4}[a-z]?(?:/\d+)*,? (?:đường|phố|ngõ|ngách|hẻm|duong|pho|ngo|hem|\w+)|(?:ngõ|hẻm|ngách|kiệt) \d{1,4}|\brt ?\.?\d{1,3}\b[ /,]*rw ?\.?\d{1,3}\b|(?:apartment|apt|flat|unit|house|door|nomor rumah|căn hộ|phòng) (?:no\.? |number )?\d{1,5}[a-z]?\b)"
+        r"(?:\d{1,5}[a-z]?,? (?:[\w'.-]+ ){1,4}?(?:street|st|road|rd|avenue|ave|lane|ln|drive|boulevard|blvd"
+        r"|close|crescent|court|way|terrace|square)\b"
+        r"|(?:jalan|jln|jl|gang|gg|lorong|lr|komplek|kompleks|perumahan|blok)\.? [^.!?\n]{0,50}?(?:no|nomor|nmr"
+        r"|blok|rt|#)?\.? ?\d{1,4}[a-z]?\b"
+        r"|(?:số|so) (?:nhà )?\d{1,4}[a-z]?(?:/\d+)*,? (?:đường|phố|ngõ|ngách|hẻm|duong|pho|ngo|hem|\w+)|(?:ngõ"
+        r"|hẻm|ngách|kiệt) \d{1,4}|\brt ?\.?\d{1,3}\b[ /,]*rw ?\.?\d{1,3}\b|(?:apartment|apt|flat|unit|house|door"
+        r"|nomor rumah|căn hộ|phòng) (?:no\.? |number )?\d{1,5}[a-z]?\b)"
     )
     return re.compile(
         rf"(?<!\w){home}(?!\w)[^!?\n]{{0,60}}?{street}|\brt ?\.?\d{{1,3}}\b[ /,]*rw ?\.?\d{{1,3}}\b"
-        r"|\bmy (?:home |house |postal |mailing |residential )?address is\b|\balamat (?:rumah )?(?:saya|aku|gue|gw|sy)\b|\balamatku\b|địa chỉ nhà|\bdia chi nha\b|\b(?:my )?house number\b|\b-?\d{1,3}\.\d{4,},\s?-?\d{1,3}\.\d{4,}"
+        r"|\bmy (?:home |house |postal |mailing |residential )?address is\b|\balamat (?:rumah )?(?:saya|aku|gue"
+        r"|gw|sy)\b|\balamatku\b|địa chỉ nhà|\bdia chi nha\b|\b(?:my )?house number\b"
+        r"|\b-?\d{1,3}\.\d{4,},\s?-?\d{1,3}\.\d{4,}"
     )
 
 
@@ -70,15 +94,15 @@ def luhn(digits: str) -> bool:
 
 
 def nik(digits: str) -> bool:
-    """Whether 16 digits have the structure of an Indonesian NIK or KK number: province, district, date, not serial 0."""
-    if len(digits) != 16 or digits[:2] not in _PROVINCES or digits[-4:] == "0000":
+    """Whether 16 digits are built like an Indonesian NIK or KK number: province, district, date, serial."""
+    if len(digits) != 16 or not _PROVINCE.match(digits) or digits[-4:] == "0000":
         return False
     day, month = int(digits[6:8]), int(digits[8:10])
     return digits[2:4] != "00" and 1 <= (day - 40 if day > 40 else day) <= 31 and 1 <= month <= 12
 
 
 def cccd(digits: str) -> bool:
-    """Whether 12 digits have the structure of a Vietnamese citizen number: province 001 to 096, century and sex, year."""
+    """Whether 12 digits are built like a Vietnamese citizen number: province 001 to 096, century and sex, year."""
     return len(digits) == 12 and digits[0] == "0" and 1 <= int(digits[:3]) <= 96 and digits[3] in "0123"
 
 
@@ -123,7 +147,10 @@ def _finds(view: View) -> bool:
     if _patterns().search(view.text) or _addresses().search(view.text):
         return True
     ibans = (match[0] for match in _iban().finditer(view.shown.upper()))
-    if any(_library("stdnum.iban").is_valid(iban, check_country=False) for _, iban in zip(range(NUMBERS_MAX), ibans, strict=False)):
+    if any(
+        _library("stdnum.iban").is_valid(iban, check_country=False)
+        for _, iban in zip(range(NUMBERS_MAX), ibans, strict=False)
+    ):
         return True
     return _numbers(view.shown)
 

@@ -117,9 +117,8 @@ def _ends(place: Place, words: Sequence[str], at: int) -> Iterator[int]:
     word = words[at]
     if place.end and word in (END, PAUSE):
         yield at
-    if word in place.words or (place.number and any(c.isdigit() for c in word)):
-        yield at + 1
-    elif place.prefixes and word.startswith(place.prefixes):
+    plain = word in place.words or (place.number and any(c.isdigit() for c in word))
+    if plain or (place.prefixes and word.startswith(place.prefixes)):
         yield at + 1
     for phrase in place.phrases:
         if phrase[0] == word and tuple(words[at : at + len(phrase)]) == phrase:

@@ -1,0 +1,1 @@
+"""What may be remembered, and what is."""
