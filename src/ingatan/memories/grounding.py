@@ -1,0 +1,77 @@
+"""Whether a candidate's words are the person's own: grounding by source kind (CONTRACT §4). Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ingatan.memories.decision_context import PolicyContext
+from ingatan.memories.statement import is_statement, stated
+from ingatan.memories.support import licensed, recurring
+from ingatan.memories.wording import pattern
+from ingatan.text import fold, visible
+from ingatan.types import Candidate, MessageRole, Operation, Reason, SourceKind
+
+RECURRING_TURNS_MIN = 2
+"""A recurring interest needs so many separate turns of the person (S1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounding:
+    """``text`` is what may be stored; ``quotes`` are kept with it; ``reason`` says why not, if not."""
+
+    text: str = ""
+    quotes: tuple[str, ...] = ()
+    reason: Reason | None = None
+
+
+def ground(candidate: Candidate, context: PolicyContext) -> Grounding:
+    """The text the source supports, or the reason it supports none.
+
+    A turn must hold every quote verbatim, by the subject, as a statement. A text the quote does not
+    license is replaced by the quote, the person's own clause. Stated directly, a text is its own quote.
+    Signed sources speak for themselves.
+    """
+    if candidate.source is SourceKind.TURN:
+        return _from_turns(candidate, context)
+    quotes = tuple(evidence.quote for evidence in candidate.evidence)
+    needs_statement = candidate.source is SourceKind.SELF and candidate.operation is not Operation.DELETE
+    if needs_statement and not is_statement(candidate.text):
+        return Grounding(reason=Reason.NOT_A_STATEMENT)
+    return Grounding(text=candidate.text, quotes=quotes or (candidate.text,))
+
+
+def _from_turns(candidate: Candidate, context: PolicyContext) -> Grounding:
+    if not candidate.evidence:
+        return Grounding(reason=Reason.NO_EVIDENCE)
+    for evidence in candidate.evidence:
+        turn = context.turns.get(evidence.message_id)
+        if turn is None or not visible(evidence.quote).strip() or evidence.quote not in turn.text:
+            return Grounding(reason=Reason.NO_EVIDENCE)
+        if turn.role is not MessageRole.USER or turn.author_id != candidate.subject_id:
+            return Grounding(reason=Reason.NOT_STATED_BY_SUBJECT)
+    quotes = tuple(evidence.quote for evidence in candidate.evidence)
+    if candidate.recurring:
+        cited = {evidence.message_id for evidence in candidate.evidence}
+        if len(cited) < RECURRING_TURNS_MIN:
+            return Grounding(reason=Reason.NO_EVIDENCE)
+        if not recurring(candidate.text, list(quotes)):
+            return Grounding(reason=Reason.NOT_LICENSED)
+        return Grounding(text=candidate.text, quotes=quotes)
+    if candidate.operation is Operation.DELETE:
+        asked = any(asks_to_forget(quote) for quote in quotes)
+        return Grounding(text=candidate.text, quotes=quotes, reason=None if asked else Reason.NOT_LICENSED)
+    if not all(stated(context.turns[evidence.message_id].text, evidence.quote) for evidence in candidate.evidence):
+        return Grounding(reason=Reason.NOT_A_STATEMENT)
+    if any(licensed(candidate.text, quote, language=candidate.language) for quote in quotes):
+        return Grounding(text=candidate.text, quotes=quotes)
+    return Grounding(text=quotes[0].strip(), quotes=quotes)
+
+
+def asks_to_forget(quote: str) -> bool:
+    """Whether the person's words ask to forget or say that something no longer holds."""
+    return pattern("forget").search(fold(quote)) is not None
+
+
+def corrects(quote: str) -> bool:
+    """Whether the person's words say that they replace what was known."""
+    return pattern("correction").search(fold(quote)) is not None

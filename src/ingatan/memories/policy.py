@@ -1,0 +1,218 @@
+"""The policy service: may this candidate be remembered? Deterministic and pure over its inputs (CONTRACT §4).
+
+The checks run in the order of ``Reason``; the first that fails decides. A model's proposal carries no authority: what
+counts is the person's own words, cited. Nothing is merged or dropped because it merely looks alike.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from datetime import timedelta
+
+from ingatan.memories import slots
+from ingatan.memories.decision_context import Consent, Mode, PolicyContext
+from ingatan.memories.grounding import Grounding, corrects, ground
+from ingatan.memories.support import content, stem
+from ingatan.memories.wording import pattern, single
+from ingatan.screening import screen
+from ingatan.text import clean, digest, fold, visible
+from ingatan.types import (
+    AUTHORITY,
+    NEVER_STORED,
+    Candidate,
+    Decision,
+    Memory,
+    MemoryType,
+    Operation,
+    Outcome,
+    Reason,
+    SourceKind,
+)
+
+POLICY_VERSION = "assistant-1"
+FORGET_OVERLAP_MIN = 0.6
+"""The share of the words to forget that a memory must hold to be meant, when it is the only one that holds so many."""
+_CLOCK_SKEW_MAX = timedelta(days=1)
+_INNER_END = re.compile(r"(?<![A-Z])(?<!\b[A-Z][a-z])(?<!\b[A-Za-z]{3})[.!?]+[\"')\u201d]*\s+(?=[^\W\d_]{2,})")
+_REMEMBERED = frozenset({MemoryType.PREFERENCE, MemoryType.FACT})
+_SIGNED = frozenset({SourceKind.SETTINGS, SourceKind.EVENT, SourceKind.APPROVAL})
+
+
+def decide(candidate: Candidate, *, context: PolicyContext) -> Decision:
+    """Decide one candidate over fresh state. Accepted, ``text`` is what may be stored; otherwise it is empty.
+
+    A refusal carries reasons only. ``closes`` and ``reinforces`` name active memories of the same person.
+    """
+    decision = _decide(candidate, context)
+    if context.mode is Mode.DRY and decision.outcome is Outcome.ACCEPT:
+        return Decision(outcome=Outcome.REJECT, reasons=(*decision.reasons, Reason.DRY_RUN))
+    return decision
+
+
+def never_stored(decision: Decision) -> bool:
+    """Whether no text of the candidate may be kept anywhere, the person's own list of decisions included."""
+    return any(reason in NEVER_STORED for reason in decision.reasons)
+
+
+def _reject(*reasons: Reason) -> Decision:
+    return Decision(outcome=Outcome.REJECT, reasons=reasons)
+
+
+def _decide(candidate: Candidate, context: PolicyContext) -> Decision:
+    reason = _schema(candidate, context) or _authority(candidate, context) or _consent(candidate, context)
+    if reason is not None:
+        return _reject(reason)
+    grounding = ground(candidate, context)
+    if grounding.reason is not None:
+        return _reject(grounding.reason)
+    if candidate.operation is Operation.DELETE:
+        return _delete(candidate, context)
+    if reason := _size(grounding.text, context):
+        return _reject(reason)
+    findings = screen((grounding.text, *grounding.quotes), language=candidate.language)
+    if findings:
+        return _reject(*dict.fromkeys(finding.reason for finding in findings))
+    if candidate.importance < context.limits.min_importance:
+        return _reject(Reason.LOW_IMPORTANCE)
+    return _same(candidate, grounding, context) or _new(candidate, grounding, context)
+
+
+def _schema(candidate: Candidate, context: PolicyContext) -> Reason | None:
+    text, limits = candidate.text, context.limits
+    if candidate.type not in _REMEMBERED or not math.isfinite(candidate.importance):
+        return Reason.SCHEMA
+    if clean(text) != text or not visible(text).strip() or not 0 <= candidate.importance <= 1:
+        return Reason.SCHEMA
+    if candidate.effective_at.tzinfo is None or candidate.effective_at > context.now + _CLOCK_SKEW_MAX:
+        return Reason.SCHEMA
+    if candidate.expires_at is not None and (
+        candidate.expires_at.tzinfo is None or candidate.expires_at <= context.now
+    ):
+        return Reason.SCHEMA
+    if candidate.operation is Operation.UPDATE and candidate.target_id is None:
+        return Reason.SCHEMA
+    return Reason.TOO_LONG if len(text) > limits.max_chars else None
+
+
+def _size(text: str, context: PolicyContext) -> Reason | None:
+    if len(text) > context.limits.max_chars:
+        return Reason.TOO_LONG
+    return Reason.NOT_ONE_SENTENCE if "\n" in text.strip() or _INNER_END.search(text.strip()) else None
+
+
+def _authority(candidate: Candidate, context: PolicyContext) -> Reason | None:
+    own = context.writer.subject_id == candidate.subject_id
+    if candidate.source in _SIGNED:
+        allowed = context.writer.is_service
+    elif candidate.source is SourceKind.SELF:
+        allowed = own and not context.writer.is_service
+    else:
+        allowed = own or context.writer.is_service
+    return None if allowed else Reason.NO_AUTHORITY
+
+
+def _consent(candidate: Candidate, context: PolicyContext) -> Reason | None:
+    if candidate.operation is Operation.DELETE:
+        return None
+    if context.consent is Consent.WITHDRAWN:
+        return Reason.NO_CONSENT
+    return Reason.OFF_RECORD if context.off_record else None
+
+
+def _own(memories: tuple[Memory, ...] | list[Memory], candidate: Candidate) -> list[Memory]:
+    return [memory for memory in memories if memory.subject_id == candidate.subject_id]
+
+
+def _same(candidate: Candidate, grounding: Grounding, context: PolicyContext) -> Decision | None:
+    """The decision for a statement already known: an active one is reinforced, an expired one renewed."""
+    key = digest(grounding.text)
+    for memory in _own(list(context.active), candidate):
+        if memory.id == candidate.target_id and digest(memory.text) != key:
+            continue
+        if digest(memory.text) == key or _same_value(candidate, grounding.text, memory):
+            return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.DUPLICATE,), text=memory.text, reinforces=memory.id)
+    if any(digest(memory.text) == key for memory in _own(list(context.expired), candidate)):
+        return _capped(candidate, Reason.RENEWED, grounding.text, (), context)
+    return None
+
+
+def _same_value(candidate: Candidate, text: str, memory: Memory) -> bool:
+    if candidate.slot is None or candidate.slot != memory.slot or not slots.single_valued(candidate.slot):
+        return False
+    value = slots.value_of(candidate.slot, text)
+    return value is not None and value == slots.value_of(candidate.slot, memory.text)
+
+
+def _new(candidate: Candidate, grounding: Grounding, context: PolicyContext) -> Decision:
+    """The decision for a new statement: it supersedes what it replaces, conflicts with it, or stands beside it."""
+    active = _own(list(context.active), candidate)
+    replaced: list[Memory] = []
+    if candidate.slot is not None and slots.single_valued(candidate.slot):
+        replaced = [memory for memory in active if memory.slot == candidate.slot]
+    if candidate.operation is Operation.UPDATE:
+        target = next((memory for memory in active if memory.id == candidate.target_id), None)
+        if target is None:
+            return _reject(Reason.NOTHING_TO_CLOSE)
+        if target not in replaced and _replaces(candidate, grounding, target):
+            replaced.append(target)
+    for memory in replaced:
+        lower = AUTHORITY[candidate.source] < AUTHORITY[memory.source]
+        if lower or candidate.effective_at <= memory.effective_at:
+            return _reject(Reason.CONTRADICTION)
+    if replaced:
+        closes = tuple(memory.id for memory in replaced)
+        return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.SUPERSEDES,), text=grounding.text, closes=closes)
+    return _capped(candidate, Reason.ACCEPTED, grounding.text, (), context)
+
+
+def _replaces(candidate: Candidate, grounding: Grounding, target: Memory) -> bool:
+    """Whether the quote itself replaces ``target``: said directly by the person, or a correction about the same."""
+    if candidate.source is not SourceKind.TURN:
+        return True
+    about = set(content(target.text))
+    return any(corrects(quote) and about & set(content(quote)) for quote in grounding.quotes)
+
+
+def _capped(candidate: Candidate, reason: Reason, text: str, closes: tuple[()], context: PolicyContext) -> Decision:
+    if context.written_in_conversation >= context.limits.max_new:
+        return _reject(Reason.CAP_NEW)
+    if len(_own(list(context.active), candidate)) >= context.limits.max_active:
+        return _reject(Reason.CAP_ACTIVE)
+    return Decision(outcome=Outcome.ACCEPT, reasons=(reason,), text=text, closes=closes)
+
+
+def _delete(candidate: Candidate, context: PolicyContext) -> Decision:
+    """Close what the person asked to forget; the text stays until it is erased."""
+    active = _own(list(context.active), candidate)
+    if candidate.target_id is not None:
+        named = [memory for memory in active if memory.id == candidate.target_id]
+    else:
+        named = _named(candidate, active)
+    if not named:
+        return _reject(Reason.NOTHING_TO_CLOSE)
+    return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.CLOSED,), closes=tuple(memory.id for memory in named))
+
+
+def _named(candidate: Candidate, active: list[Memory]) -> list[Memory]:
+    """The memories the words to forget name: all that hold every word, else the only one that holds most of them."""
+    asking = {stem(word) for word in single("forget") | single("everything")}
+    wanted = set(content(candidate.text)) - asking
+    if not wanted:
+        if candidate.slot is not None:
+            return [memory for memory in active if memory.slot == candidate.slot]
+        return active if pattern("everything").search(fold(candidate.text)) else []
+    shares = [(len(wanted & set(content(memory.text))) / len(wanted), memory) for memory in active]
+    whole = [memory for share, memory in shares if share == 1]
+    if whole:
+        return whole
+    if candidate.slot is not None and slots.single_valued(candidate.slot):
+        return [memory for memory in active if memory.slot == candidate.slot]
+    most = [memory for share, memory in shares if share >= FORGET_OVERLAP_MIN]
+    return most if len(most) == 1 else []
+
+
+def dry(context: PolicyContext) -> PolicyContext:
+    """The same state under ``POLICY__MODE=dry``: what would be decided, with nothing written."""
+    return replace(context, mode=Mode.DRY)

@@ -1,0 +1,95 @@
+"""Whether words are a person's statement about themselves, or a question, supposition, quotation, rendering or task.
+
+Word lists and punctuation only. It does not understand a sentence; when unsure it says no.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ingatan.memories.wording import pattern, single
+from ingatan.text import fold, words
+
+_SENTENCE_END = re.compile(r"[.!?\n]+(?=\s|$)")
+_OPENERS = re.compile(
+    r"^(?:(?:hi|hello|hey|ok|okay|so|please|pls|well|and|also|btw|no|yes|tolong|mohon|halo|hai|ya|dan|xin|chào|dạ"
+    r"|ơi)\W+)+"
+)
+_MARKS = re.compile('["\u201c\u201d\u00ab\u00bb]')
+_APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'"})
+_QUOTED = re.compile('["\u201c\u00ab][^"\u201d\u00bb]*["\u201d\u00bb]')
+_ONE_REPLY = re.compile(r"\byour (?:reply|response|answer)\b")
+_ONESELF = re.compile(r"\s(?:i|my|we|saya|aku|tôi)\b")
+_ABOUT_ONE = frozenset(
+    {"prefers", "likes", "works", "lives", "uses", "speaks", "dislikes", "avoids", "wants", "is", "has"}
+)
+
+_CONDITIONALS = frozenset(
+    {"if", "unless", "whether", "kalau", "jika", "bila", "nếu", "giá", "trừ", "kecuali", "once", "would", "could"}
+)
+
+
+def _folded(text: str) -> str:
+    return fold(text).translate(_APOSTROPHES)
+
+
+def is_statement(text: str) -> bool:
+    """Whether ``text`` alone reads as a statement about oneself or a standing wish on how to be answered."""
+    folded = _QUOTED.sub(" ", _OPENERS.sub("", _folded(text).lstrip("-*\u2022 ")))
+    if folded.rstrip(" \"'").endswith("?") or pattern("condition").match(folded) or pattern("rendering").match(folded):
+        return False
+    if pattern("denial").search(folded):
+        return False
+    found = words(folded)
+    if not found:
+        return False
+    own = any(word in single("first_person") for word in found) or pattern("first_person").search(folded) is not None
+    standing = pattern("standing").search(folded) is not None
+    asked = pattern("question").match(folded)
+    if asked is not None and not (own and (standing or _ONESELF.match(folded, asked.end()))):
+        return False
+    if not standing and (pattern("task").match(folded) or _ONE_REPLY.search(folded)):
+        return False
+    if own or standing or found[0] in _ABOUT_ONE:
+        return True
+    return found[0] in single("style_verb") and pattern("style_noun").search(folded) is not None
+
+
+def _begins_elsewhere(quote: str) -> bool:
+    """Whether ``quote`` opens with a doubt, or with someone's words that are then quoted."""
+    lead = _OPENERS.sub("", _folded(quote))
+    doubt = pattern("hedge").match(lead)
+    if doubt is not None and doubt[0] not in _CONDITIONALS:
+        return True
+    marked = re.split("[\"\u201c\u201d\u00ab]|(?<=\\W)'", lead, maxsplit=1)
+    return len(marked) > 1 and pattern("reported").search(marked[0]) is not None
+
+
+def stated(turn: str, quote: str) -> bool:
+    """Whether ``quote``, which stands in ``turn``, is stated there: not asked, supposed, quoted or rendered."""
+    at = turn.find(quote)
+    if at < 0 or not is_statement(quote) or _begins_elsewhere(quote):
+        return False
+    before, after = turn[:at], turn[at + len(quote) :]
+    if len(_MARKS.findall(before)) % 2 and _MARKS.search(after):
+        return False
+    ends = list(_SENTENCE_END.finditer(before))
+    prefix = _folded(before[ends[-1].end() :] if ends else before)
+    lead = _OPENERS.sub("", _folded(turn))
+    if pattern("rendering").match(lead) or (prefix and pattern("rendering").search(prefix)):
+        return False
+    if pattern("condition").search(f"{prefix} {_folded(quote)}") and not pattern("standing").search(_folded(quote)):
+        return False
+    if pattern("reported").search(prefix):
+        return False
+    clause = re.split(r"[,;:()\u2013\u2014]", prefix)[-1].strip()
+    if pattern("denial").search(prefix) or (clause and pattern("hedge").search(clause)):
+        return False
+    if clause and set(clause.split()) & {"not", "never", "don't", "no", "tidak", "bukan", "gak", "không", "chưa"}:
+        return False
+    if clause and pattern("question").match(clause):
+        return False
+    if quote.rstrip("\"' ").endswith((".", "!", "?")):
+        return True
+    rest = re.split(r"[,;:.!\n]", after, maxsplit=1)[0]
+    return "?" not in rest

@@ -1,0 +1,62 @@
+"""A named third person as the subject of a sentence: "Pak Budi lives ...", "Anh Tuấn thích ...", "Stefan works ..."."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from ingatan.screening.detector import Detector
+from ingatan.screening.view import View
+from ingatan.types import Reason
+
+_OWN_NAME = re.compile(
+    r"(?i)\b(?:call(?:ed)? me|address(?:ed)? me|refer to me|my (?:full |real |nick|first |last )?name|i am|i'm"
+    r"|nama (?:lengkap |panggilan )?(?:saya|aku|gue|gw|sy)|namaku"
+    r"|(?:di)?panggil|kenalkan|perkenalkan|sapa|disapa|saya ini|(?:^|[,.] )(?:saya|aku|gue|sy)"
+    r"|gọi|goi|xưng|tên (?:là|tôi|mình|em|của)|ten (?:la|toi|minh|em)|tên|(?:tôi|mình|em|tui) là)\b"
+)
+
+
+@cache
+def _named() -> re.Pattern[str]:
+    name = r"[A-ZĐÀ-Ỹ][\w'’-]+"
+    title = (
+        r"(?:Mrs?|Ms|Miss|Dr|Prof|Pak|Bu|Bapak|Ibu|Bang|Kak|Mas|Mbak|Mba|Ustaz|Ustadz|Teungku|Tgk|Cut|Om|Tante"
+        r"|Ông|Bà"
+        r"|Anh|Chị|Cô|Chú|Bác|Cậu|Dì|Thầy|pak|bu|bapak|ibu|bang|kak|mas|mbak|om|tante|si|ông|bà|anh|chị|cô|chú|bác"
+        r"|cậu|dì|thầy|thằng|con)"
+    )
+    verb = (
+        r"(?:lives?|works?|comes|drinks|eats|likes|loves|prefers|hates|wants|needs|speaks|told|said|says|moved"
+        r"|married|owns"
+        r"|drives|earns|wrote|enjoys|studies|teaches|resigned|retired|plays|went|knows|thinks|stays|lived|worked"
+        r"|joined"
+        r"|was born|is (?:a|an|the|from|my|our|married|allergic|always|very|not|\d+)|has (?:a|an|two|been)"
+        r"|tinggal|bekerja|kerja|suka|sukanya|lahir|menikah|pindah|punya|ingin|mau|benci|senang|bilang|orangnya"
+        r"|berasal|sering"
+        r"|sudah|udah|dari|menjabat|mengajar|itu|adalah|tidak|gak|sakit|lebih"
+        r"|sống|làm|ở|thích|ghét|uống|ăn|học|dạy|chuyển|cưới|sinh|quê|bị|muốn|đang|đã|là|nói|bảo|có|không|tên|hay)"
+    )
+    plain_verb = (
+        r"(?:lives|works|drinks|eats|likes|loves|hates|wants|speaks|told|moved|married|earns|wrote|enjoys|studies"
+        r"|teaches|resigned|retired|went|lived|worked|joined|was born|is (?:married|allergic|\d+ years"
+        r"|a (?:doctor|nurse|teacher|lawyer|colleague|friend|widow))"
+        r"|tinggal|bekerja|menikah|lahir|bilang|sukanya|orangnya)"
+    )
+    return re.compile(
+        rf"(?<!\w){title}\.? {name}(?: {name}){{0,3}},? (?:\w+ ){{0,2}}?{verb}\b"
+        rf"|(?:^|[.!?:;\n]\s*|\b(?:that|bahwa|kalau|rằng|remember|note|ingat|catat|colleague"
+        rf"|teman)[,:]? ){name}(?: {name}){{0,3}} (?:(?:always|never|usually|often|also|really|only"
+        rf"|just) )?{plain_verb}\b"
+        rf"|\b(?:[Tt]he|[Oo]ur|[Mm]y) [\w ]{{3,40}}, {name}, \w+s\b"
+    )
+
+
+def _finds(view: View) -> bool:
+    text = view.shown
+    if _OWN_NAME.search(text):
+        return bool(re.search(r"\b(?:he|she|dia|beliau)\b", view.text))
+    return bool(_named().search(text))
+
+
+DETECTOR = Detector(name="named_person", reason=Reason.OTHER_PERSON, finds=_finds)

@@ -1,0 +1,99 @@
+"""How a text looks to the detectors: as it was sent, and as a reader or a model would read it. Never stored."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import cached_property
+
+from ingatan.screening.lexicon import lexicon, tone_placement
+from ingatan.screening.phrases import MASK
+from ingatan.text import unaccent, visible
+
+CHARACTERS_MAX = 100_000
+"""A text is judged up to here; ``screen`` refuses what is longer."""
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.!?;:\n]|[,()\"\u201c\u201d]|--|[\u2013\u2014]")
+_STOPS = frozenset(".!?;\n")
+_PAUSES = frozenset(':,()"\u201c\u201d\u2013\u2014')
+_NUMBER = re.compile(r"(?<=\d)[.,](?=\d)")
+_QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "`": "'", "\u02bc": "'"})
+_LOOKALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u043a\u043c\u043d\u0442\u0432\u0261"
+    "\u03b1\u03b5\u03bf\u03c1\u03c5\u03b9\u03ba\u03bd\u03c4\u03c7\u03b7\u0131\u0251",
+    "aeopcyxijshdqwkmhtbgaeopuikvtxnia",
+)
+_ENDINGS = {"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would"}
+_SHORT_IS = frozenset({"he", "she", "it", "that", "what", "who", "there", "here", "where", "how"})
+_OPENED = {"can't": ("can", "not"), "won't": ("will", "not"), "shan't": ("shall", "not"), "ain't": ("am", "not")}
+_OPENED |= {"cannot": ("can", "not"), "im": ("i", "am"), "ive": ("i", "have"), "dont": ("do", "not")}
+_OPENED |= {"doesnt": ("does", "not"), "cant": ("can", "not")}
+
+
+def readable(text: str) -> str:
+    """``text`` as it reads: NFKC, nothing invisible, look-alike letters of other scripts as Latin, case folded."""
+    shown = visible(unicodedata.normalize("NFKC", text)).translate(_QUOTES).casefold().translate(_LOOKALIKES)
+    return tone_placement(unicodedata.normalize("NFC", shown))
+
+
+def split(text: str) -> tuple[str, ...]:
+    """The words of a readable text, contractions opened, "." for a sentence's end, "," for a pause; begins with "."."""
+    words = ["."]
+    for word in _WORD.findall(_NUMBER.sub("", text)):
+        if word in _STOPS:
+            words.append(".")
+        elif word in _PAUSES or word == "--":
+            words.append(",")
+        elif word in _OPENED:
+            words.extend(_OPENED[word])
+        elif "'" in word:
+            words.extend(_opened(word))
+        else:
+            words.append(word)
+    return tuple(words)
+
+
+def _opened(word: str) -> tuple[str, ...]:
+    stem, _, ending = word.rpartition("'")
+    if ending == "t" and stem.endswith("n"):
+        return (stem[:-1], "not")
+    if ending in _ENDINGS:
+        return (stem, _ENDINGS[ending])
+    if ending == "s":
+        return (stem, "is") if stem in _SHORT_IS else (stem,)
+    return (word.replace("'", ""),)
+
+
+@dataclass(frozen=True)
+class View:
+    """One text under judgement. ``raw`` is as sent; everything else is derived on demand."""
+
+    raw: str
+    language: str
+
+    @cached_property
+    def text(self) -> str:
+        """The readable form of ``raw``."""
+        return readable(self.raw)
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The words of ``text``."""
+        return split(self.text)
+
+    @cached_property
+    def shown(self) -> str:
+        """``raw`` in NFKC without what is invisible, case kept: for formats in which case counts."""
+        return visible(unicodedata.normalize("NFKC", self.raw))
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        """The classes whose word lists match, work contexts blanked out first for the sensitive ones."""
+        books = lexicon()
+        bare = self.language == "vi" and unaccent(self.text) == self.text
+        found = {label for label, _, _ in books.plain.spans(self.words, bare=bare)}
+        masked = list(self.words)
+        for _, start, end in books.masks.spans(self.words, bare=bare):
+            masked[start:end] = [MASK if word not in (".", ",") else word for word in masked[start:end]]
+        found.update(label for label, _, _ in books.sensitive.spans(masked, bare=bare))
+        return frozenset(found)
