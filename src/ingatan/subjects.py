@@ -8,19 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from uuid import UUID
 
 from ingatan.storage.database import Connection
-from ingatan.types import Principal
-
-
-class Consent(StrEnum):
-    """What a person said about being remembered. ``unset`` counts as allowed under profile ``assistant`` (S1)."""
-
-    UNSET = "unset"
-    GRANTED = "granted"
-    WITHDRAWN = "withdrawn"
+from ingatan.types import Consent, Principal
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,12 @@ from ingatan.settings import MemorySettings
 from ingatan.spans import Claim, Due, Stale
 from ingatan.storage.database import Connection, Database
 from ingatan.telemetry import Event, event
-from ingatan.types import Candidate, Memory, Outcome, Principal, Reason, Turn, new_id
+from ingatan.types import Candidate, Memory, Operation, Outcome, Principal, Reason, Turn, new_id
 
 RECENT_TURNS_MAX = 200
 VECTORS_PER_SWEEP_MAX = 200
+PROPOSALS_PER_NEW = 10
+"""Candidates asked for per new memory allowed, because the policy refuses some."""
 SECURITY_REASONS = frozenset({Reason.INSTRUCTION, Reason.PERMISSION, Reason.AUTHORITY_CLAIM, Reason.OBFUSCATED})
 
 
@@ -146,7 +148,8 @@ class Sweeper:
             reading = self._read(claim, owner, now)
             self._pause("read")
             proposed = self._think(reading, claim, owner)
-            vectors = self._embed(self._worth_embedding(owner, reading, proposed, now))
+            proposed, texts = self._weigh(owner, reading, proposed, now)
+            vectors = self._embed(texts)
             self._pause("thought")
             settled = self._commit(claim, owner, reading, proposed, vectors, now)
             self._pause("committed")
@@ -181,7 +184,10 @@ class Sweeper:
 
     def _think(self, reading: Reading, claim: Claim, owner: Principal) -> Sequence[Candidate]:
         memory = self._settings
-        limits = ExtractionLimits(max_new=memory.max_new_per_conversation, max_chars=memory.max_chars_per_memory)
+        limits = ExtractionLimits(
+            new_per_conversation=memory.max_new_per_conversation * PROPOSALS_PER_NEW,
+            characters_per_memory=memory.max_chars_per_memory,
+        )
         try:
             return self._extractor.extract(
                 transcript.bounded(reading.turns, owner.subject_id, memory),
@@ -196,19 +202,24 @@ class Sweeper:
         except Exception as error:  # an extractor's defect counts as a failed attempt, so it cannot block the queue
             raise ExtractionRejected(type(error).__name__) from None
 
-    def _worth_embedding(
+    def _weigh(
         self, owner: Principal, reading: Reading, proposed: Sequence[Candidate], now: datetime
-    ) -> list[str]:
-        """The final texts of candidates that would be accepted as things stand: only these reach the embedder."""
-        if not proposed:
-            return []
+    ) -> tuple[list[Candidate], list[str]]:
+        """``proposed`` with those first that may be kept, the most important of them before the others; and their texts.
+
+        Only texts that would be accepted as things stand reach the embedder. Requests to forget keep their place.
+        """
+        ranked: list[tuple[float, int, Candidate]] = []
         texts: list[str] = []
         with self._database.read(owner) as connection:
-            for candidate in proposed:
+            for n, candidate in enumerate(proposed):
                 decision = candidates.consider(connection, owner, candidate, self._terms(now), turns=reading.by_id())
-                if decision.outcome is Outcome.ACCEPT and decision.text:
+                accepted = decision.outcome is Outcome.ACCEPT
+                closing = candidate.operation is Operation.DELETE
+                ranked.append((-2.0 if closing else -candidate.importance if accepted else 1.0, n, candidate))
+                if accepted and decision.text:
                     texts.append(decision.text)
-        return texts
+        return [candidate for _, _, candidate in sorted(ranked, key=lambda item: item[:2])], texts
 
     def _commit(
         self,

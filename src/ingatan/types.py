@@ -95,6 +95,14 @@ class Operation(StrEnum):
     DELETE = "delete"
 
 
+class Consent(StrEnum):
+    """What a person said about being remembered. ``unset`` counts as allowed under profile ``assistant`` (S1)."""
+
+    UNSET = "unset"
+    GRANTED = "granted"
+    WITHDRAWN = "withdrawn"
+
+
 class Outcome(StrEnum):
     """What the policy service decided."""
 
@@ -113,6 +121,7 @@ class Reason(StrEnum):
     NO_AUTHORITY = "writer_not_allowed"
     NO_CONSENT = "no_consent"
     OFF_RECORD = "off_the_record"
+    ERASED = "erased_before"
     NO_EVIDENCE = "no_evidence"
     NOT_STATED_BY_SUBJECT = "not_stated_by_subject"
     NOT_LICENSED = "not_licensed_by_quote"

@@ -14,11 +14,9 @@ from ingatan.api import answers
 from ingatan.api.bodies import ConsentChange, MemoryChange, NewCandidate, SelfSource
 from ingatan.api.callers import Running, needs
 from ingatan.errors import Forbidden
-from ingatan.languages.detect import language_of
-from ingatan.memories import policy, registry
+from ingatan.memories import candidates, policy, registry
 from ingatan.steward import Correction
-from ingatan.subjects import Consent
-from ingatan.types import Candidate, Evidence, MemoryStatus, Outcome, Principal, SourceKind
+from ingatan.types import Candidate, Consent, Evidence, MemoryStatus, Outcome, Principal, SourceKind
 
 router = APIRouter(tags=["memories"])
 Reader = Annotated[Principal, Depends(needs(Action.MEMORY_READ))]
@@ -97,7 +95,7 @@ def propose(app: Running, caller: Proposer, body: NewCandidate, response: Respon
     """Propose a memory about oneself; the policy decides at once."""
     if body.subject_id not in (None, caller.subject_id):
         raise Forbidden("You may propose memories about yourself only.")
-    settled = app.steward.propose(caller, _candidate(app.extractor_slot(caller, body.text), caller, body))
+    settled = app.steward.propose(caller, _candidate(caller, body))
     decision = settled.decision
     if decision.outcome is Outcome.ACCEPT and decision.reinforces is not None:
         response.status_code = 200
@@ -168,25 +166,21 @@ def set_consent(app: Running, caller: Consenter, body: ConsentChange) -> dict[st
     return consent(app, caller)
 
 
-def _candidate(slot: str | None, caller: Principal, body: NewCandidate) -> Candidate:
+def _candidate(caller: Principal, body: NewCandidate) -> Candidate:
     source = body.source
-    direct = isinstance(source, SelfSource)
-    evidence = (
-        ()
-        if isinstance(source, SelfSource)
-        else tuple(Evidence(message_id=id, quote=body.quote or "") for id in source.message_ids)
-    )
-    return Candidate(
-        type=body.type,
-        text=body.text,
-        slot=slot,
-        subject_id=caller.subject_id,
+    if isinstance(source, SelfSource):
+        kind, conversation_id, cited = SourceKind.SELF, None, ()
+    else:
+        kind, conversation_id = SourceKind.TURN, source.conversation_id
+        cited = tuple(Evidence(message_id=id, quote=body.quote or "") for id in source.message_ids)
+    return candidates.proposal(
+        caller,
+        body.text,
+        body.type,
         importance=body.importance,
-        language=language_of(body.text),
-        source=SourceKind.SELF if direct else SourceKind.TURN,
-        conversation_id=None if isinstance(source, SelfSource) else source.conversation_id,
-        evidence=evidence,
-        explicit=True,
-        effective_at=datetime.now(UTC),
+        source=kind,
+        conversation_id=conversation_id,
+        evidence=cited,
         expires_at=body.expires_at,
+        now=datetime.now(UTC),
     )

@@ -16,14 +16,19 @@ from uuid import UUID
 from ingatan import erasure, subjects
 from ingatan.audit import AuditAction, Entry
 from ingatan.embeddings import Vector
+from ingatan.languages.detect import language_of
 from ingatan.memories import policy, registry
+from ingatan.memories.decision_context import Limits, Mode, PolicyContext, Writer
+from ingatan.memories.statements import statements
 from ingatan.storage.database import Connection
 from ingatan.types import (
     NEVER_STORED,
     Candidate,
     Decision,
+    Evidence,
     Memory,
     MemoryStatus,
+    MemoryType,
     Operation,
     Outcome,
     Principal,
@@ -38,8 +43,8 @@ from ingatan.types import (
 class Terms:
     """What stays the same for all candidates of one act."""
 
-    limits: policy.Limits
-    mode: policy.Mode
+    limits: Limits
+    mode: Mode
     erasure_key: bytes
     model_id: int
     now: datetime
@@ -76,14 +81,15 @@ def context(
     *,
     turns: Mapping[UUID, Turn],
     written_in_conversation: int,
-) -> policy.Context:
+) -> PolicyContext:
     """What the policy needs to know at this moment about the person and the candidate."""
     statements = [candidate.text, *(evidence.quote for evidence in candidate.evidence)]
-    return policy.Context(
+    return PolicyContext(
         turns=turns,
         active=registry.active(connection, principal, terms.now),
         expired=registry.expired(connection, principal, terms.now),
-        consent=subjects.read(connection, principal).consent.value,
+        consent=subjects.read(connection, principal).consent,
+        writer=Writer(subject_id=principal.subject_id),
         erased_at=erasure.erased_at(connection, principal, terms.erasure_key, statements),
         written_in_conversation=written_in_conversation,
         limits=terms.limits,
@@ -112,7 +118,7 @@ def settle(
     entries: list[Entry] = []
     if decision.outcome is Outcome.ACCEPT:
         closed = MemoryStatus.DELETED if candidate.operation is Operation.DELETE else MemoryStatus.SUPERSEDED
-        updated = _target(candidate, state.active)
+        updated = _target(candidate, decision, state.active)
         for id in decision.closes:
             if registry.retire(connection, principal, id, closed):
                 entries.append(_entry(AuditAction.MEMORY_CLOSED, id, status=closed.value, candidate_id=candidate_id))
@@ -197,8 +203,40 @@ def correction(
     )
 
 
-def _target(candidate: Candidate, active: Sequence[Memory]) -> Memory | None:
-    return next((memory for memory in active if memory.id == candidate.target_id), None)
+def proposal(
+    principal: Principal,
+    text: str,
+    kind: MemoryType,
+    *,
+    importance: float,
+    source: SourceKind,
+    conversation_id: UUID | None,
+    evidence: tuple[Evidence, ...],
+    expires_at: datetime | None,
+    now: datetime,
+) -> Candidate:
+    """The candidate by which a person proposes a memory about themselves; slot and language are read off its words."""
+    slot = next((statement.slot for statement in statements(text) if statement.type is kind), None)
+    return Candidate(
+        type=kind,
+        text=text,
+        slot=slot,
+        subject_id=principal.subject_id,
+        importance=importance,
+        language=language_of(text),
+        source=source,
+        conversation_id=conversation_id,
+        evidence=evidence,
+        explicit=True,
+        effective_at=now,
+        expires_at=expires_at,
+    )
+
+
+def _target(candidate: Candidate, decision: Decision, active: Sequence[Memory]) -> Memory | None:
+    """The memory that gets a new version: the one the candidate names, if the policy closes it for that."""
+    closing = decision.closes
+    return next((memory for memory in active if memory.id == candidate.target_id and memory.id in closing), None)
 
 
 def _write(

@@ -8,15 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from ingatan.types import Memory, Turn
-
-
-class Consent(StrEnum):
-    """What the person said about being remembered."""
-
-    UNSET = "unset"
-    GRANTED = "granted"
-    WITHDRAWN = "withdrawn"
+from ingatan.types import Consent, Memory, Turn
 
 
 class Mode(StrEnum):
@@ -30,9 +22,9 @@ class Mode(StrEnum):
 class Limits:
     """Caps. ``max_new`` counts new memories a conversation, ``max_active`` active memories a person."""
 
-    max_new: int = 10
+    max_new: int = 3
     max_chars: int = 300
-    max_active: int = 100
+    max_active: int = 30
     min_importance: float = 0.3
 
 
@@ -47,12 +39,13 @@ class Writer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyContext:
     """The state a candidate is decided over. ``turns`` are the cited turns by id; ``active`` and ``expired`` are this
-    person's memories, the expired ones still kept; ``written_in_conversation`` counts new memories written from it."""
+    person's memories, the expired ones still kept; ``erased_at`` says when which of the candidate's words were erased; ``written_in_conversation`` counts new memories written from it."""
 
     turns: Mapping[UUID, Turn] = field(default_factory=dict)
     active: Sequence[Memory] = ()
     expired: Sequence[Memory] = ()
     consent: Consent = Consent.UNSET
+    erased_at: Mapping[str, datetime] = field(default_factory=dict)
     off_record: bool = False
     written_in_conversation: int = 0
     limits: Limits = field(default_factory=Limits)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from ingatan.memories import slots
-from ingatan.memories.decision_context import Consent, Mode, PolicyContext
+from ingatan.memories.decision_context import Mode, PolicyContext
 from ingatan.memories.grounding import Grounding, corrects, ground
 from ingatan.memories.support import content, stem
 from ingatan.memories.wording import pattern, single
@@ -22,6 +22,7 @@ from ingatan.types import (
     AUTHORITY,
     NEVER_STORED,
     Candidate,
+    Consent,
     Decision,
     Memory,
     MemoryType,
@@ -69,6 +70,8 @@ def _decide(candidate: Candidate, context: PolicyContext) -> Decision:
         return _reject(grounding.reason)
     if candidate.operation is Operation.DELETE:
         return _delete(candidate, context)
+    if _said_before_erasure(candidate, grounding, context):
+        return _reject(Reason.ERASED)
     if reason := _size(grounding.text, context):
         return _reject(reason)
     findings = screen((grounding.text, *grounding.quotes), language=candidate.language)
@@ -121,6 +124,15 @@ def _consent(candidate: Candidate, context: PolicyContext) -> Reason | None:
     return Reason.OFF_RECORD if context.off_record else None
 
 
+def _said_before_erasure(candidate: Candidate, grounding: Grounding, context: PolicyContext) -> bool:
+    """Whether these words were erased after they were said; said anew, they may be learned again."""
+    erased = [context.erased_at[words] for words in (grounding.text, *grounding.quotes) if words in context.erased_at]
+    said = [
+        context.turns[item.message_id].received_at for item in candidate.evidence if item.message_id in context.turns
+    ]
+    return bool(erased and said) and max(said) <= max(erased)
+
+
 def _own(memories: tuple[Memory, ...] | list[Memory], candidate: Candidate) -> list[Memory]:
     return [memory for memory in memories if memory.subject_id == candidate.subject_id]
 
@@ -129,12 +141,14 @@ def _same(candidate: Candidate, grounding: Grounding, context: PolicyContext) ->
     """The decision for a statement already known: an active one is reinforced, an expired one renewed."""
     key = digest(grounding.text)
     for memory in _own(list(context.active), candidate):
-        if memory.id == candidate.target_id and digest(memory.text) != key:
+        direct = candidate.source is SourceKind.SELF  # a correction that changes importance or expiry alone
+        if memory.id == candidate.target_id and (direct or digest(memory.text) != key):
             continue
         if digest(memory.text) == key or _same_value(candidate, grounding.text, memory):
             return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.DUPLICATE,), text=memory.text, reinforces=memory.id)
-    if any(digest(memory.text) == key for memory in _own(list(context.expired), candidate)):
-        return _capped(candidate, Reason.RENEWED, grounding.text, (), context)
+    for memory in _own(list(context.expired), candidate):
+        if digest(memory.text) == key:
+            return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.RENEWED,), text=memory.text, reinforces=memory.id)
     return None
 
 
