@@ -62,3 +62,15 @@ select %(value)s::timestamptz as value, current_setting('timezone') as zone
 -- name: probe.endless
 -- A time that Python has not.
 select 'infinity'::timestamptz as value
+
+-- name: probe.run_out_conversations
+-- As if the lease time of every claimed conversation of the caller had passed.
+update sweep_state set lease_until = now() - interval '1 second' where lease_until is not null;
+
+-- name: probe.run_out_subjects
+-- As if the lease time of the caller had passed.
+update subjects set lease_until = now() - interval '1 second' where lease_until is not null;
+
+-- name: probe.run_out_leases
+-- As if every leader's time had passed.
+update leases set lease_until = now() - interval '1 second';

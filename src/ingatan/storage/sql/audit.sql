@@ -22,9 +22,9 @@ insert into audit_pending (tenant_id, id, at, actor_id, action, entity_type, ent
 values (%(tenant_id)s, %(id)s, %(at)s, %(actor_id)s, %(action)s, %(entity_type)s, %(entity_id)s, %(details)s);
 
 -- name: audit.take_pending
--- Remove and return up to limit pending rows, oldest first; rows another sealer holds are left to it.
+-- Remove and return up to limit pending rows, oldest first; what another sealer takes meanwhile is not returned twice.
 with taken as (
-    select id from audit_pending where tenant_id = %(tenant_id)s order by id limit %(limit)s for update skip locked
+    select id from audit_pending where tenant_id = %(tenant_id)s order by id limit %(limit)s
 )
 delete from audit_pending p using taken where p.tenant_id = %(tenant_id)s and p.id = taken.id
 returning p.id, p.at, p.actor_id, p.action, p.entity_type, p.entity_id, p.details;
