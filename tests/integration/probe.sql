@@ -74,3 +74,20 @@ update subjects set lease_until = now() - interval '1 second' where lease_until 
 -- name: probe.run_out_leases
 -- As if every leader's time had passed.
 update leases set lease_until = now() - interval '1 second';
+
+-- name: probe.edit_audit
+-- An intruder changes a row.
+update audit_log set action = 'nothing' where seq = 2;
+
+-- name: probe.remove_audit
+-- An intruder removes a row in the middle.
+delete from audit_log where seq = 2;
+
+-- name: probe.swap_audit
+-- An intruder changes the order of two rows.
+update audit_log set seq = case seq when 2 then 103 else 102 end where seq in (2, 3);
+update audit_log set seq = seq - 100 where seq > 100;
+
+-- name: probe.cut_audit
+-- An intruder cuts the tail.
+delete from audit_log where seq = 3;
