@@ -18,7 +18,7 @@ from typing import Any
 from uuid import UUID
 
 from ingatan.errors import Unavailable
-from ingatan.storage.database import Connection
+from ingatan.storage.database import Connection, Database
 from ingatan.types import Principal, new_id
 
 SEAL_BATCH = 500
@@ -91,18 +91,26 @@ class Audit:
         ]
         self._chain(connection, actor.tenant_id, rows)
 
-    def enqueue(self, connection: Connection, actor: Principal, entry: Entry) -> None:
-        """Record ``entry`` unchained, without a lock; ``seal`` chains it soon. For the path of every answer."""
-        connection.run(
-            "audit.enqueue",
+    def enqueue_uses(
+        self, database: Database, actor: Principal, memory_ids: Sequence[UUID], details: Mapping[str, Any]
+    ) -> None:
+        """Record that ``memory_ids`` were recalled, unchained and without a lock, in one round trip of its own.
+
+        ``seal`` chains the row soon. It is on disk within the server's write-ahead delay (under a second): a crash of
+        the database server in that time can lose it. For the path of every answer.
+        """
+        database.act(
+            actor,
+            "audit.enqueue_uses",
+            durable=False,
             tenant_id=actor.tenant_id,
             id=new_id(),
             at=datetime.now(UTC),
             actor_id=actor.subject_id,
-            action=entry.action.value,
-            entity_type=entry.entity_type,
-            entity_id=entry.entity_id,
-            details=dict(entry.details or {}),
+            action=AuditAction.MEMORY_RECALLED.value,
+            entity_type="user_memory",
+            memory_ids=list(memory_ids),
+            details={"memory_ids": [str(id) for id in memory_ids], **details},
         )
 
     def seal(self, connection: Connection, tenant_id: UUID) -> int:

@@ -43,11 +43,24 @@ def test_semantic_relevance_grows_with_similarity() -> None:
 
 
 def test_lexical_overlap_ignores_accents_endings_and_common_words() -> None:
-    ignored = frozenset({"the", "a"})
-    asked = ranking.stems("the Đà Nẵng office", ignored)
-    assert ranking.lexical(asked, ranking.stems("offices in da nang", ignored), {}) == 1
-    assert ranking.lexical(asked, ranking.stems("the market", ignored), {}) == 0
-    assert ranking.lexical(frozenset(), asked, {}) == 0
+    asked = ranking.wording(text.words("the Đà Nẵng office"), frozenset({"the", "a"}))
+    assert ranking.overlaps(asked, ["offices in da nang", "the market"]) == [1.0, 0.0]
+    assert ranking.overlaps(ranking.wording([], frozenset()), ["the market"]) == [0.0]
+    assert ranking.overlaps(asked, []) == []
+
+
+def test_rare_words_weigh_more() -> None:
+    asked = ranking.wording(["harbour", "office"], frozenset())
+    both, common, rare, neither = ranking.overlaps(asked, ["harbour office", "office", "harbour", "market", "office"])[
+        :4
+    ]
+    assert both == 1.0 > rare > common > neither == 0.0
+
+
+@given(st.lists(st.text(max_size=40), max_size=8), st.lists(st.text(max_size=80), max_size=8))
+def test_overlaps_are_shares(asked: list[str], documents: list[str]) -> None:
+    wording = ranking.wording([word for entry in asked for word in text.words(entry)], frozenset())
+    assert all(0 <= share <= 1 + 1e-9 for share in ranking.overlaps(wording, documents))
 
 
 def recalled(content: str, kind: MemoryType = MemoryType.FACT) -> Recalled:

@@ -74,12 +74,10 @@ def rank(
     now: datetime,
 ) -> list[Recalled]:
     """All of ``found``, best first by (score, id). Rows without a vector are ranked by their words."""
-    asked = ranking.stems(" ".join(words(query)[:QUERY_WORDS_MAX]), ignored_words)
-    documents = [ranking.stems(row.text, ignored_words) for row in found.rows]
-    rarity = ranking.rarities(documents)
+    asked = ranking.wording(words(query)[:QUERY_WORDS_MAX], ignored_words)
+    shares = ranking.overlaps(asked, [row.text for row in found.rows])
     result: list[Recalled] = []
-    for row, document in zip(found.rows, documents, strict=True):
-        overlap = ranking.lexical(asked, document, rarity)
+    for row, overlap in zip(found.rows, shares, strict=True):
         cohort = cohorts.get(row.language) or next(iter(cohorts.values()), None)
         relevance = overlap
         if row.similarity is not None and cohort is not None:

@@ -183,12 +183,6 @@ def model_id(connection: Connection, name: str, dimensions: int) -> int:
     return int(row.id)
 
 
-def count_uses(connection: Connection, principal: Principal, ids: Sequence[UUID], at: datetime) -> None:
-    """One more use of each of the caller's memories ``ids``."""
-    if ids:
-        connection.run("registry.count_uses", **_owner(principal), ids=list(ids), at=at)
-
-
 def counts(connection: Connection, principal: Principal) -> dict[str, int]:
     """The caller's rows by status."""
     return {row.status: row.n for row in connection.all("registry.count", **_owner(principal))}

@@ -210,6 +210,18 @@ class Database:
             guarded(name, lambda: _trip(driver, cursor, opening, query, params))
             return guarded(name, cursor.fetchall)
 
+    def act(
+        self, principal: Principal, name: str, /, *, power: Power = Power.PERSON, durable: bool = True, **params: Any
+    ) -> None:
+        """One statement in a transaction of its own, committed, in one round trip; see ``write`` for ``durable``."""
+        relaxed = () if durable else (b"set local synchronous_commit = off",)
+        query = queries.load(name)
+        with self._borrowed() as driver:
+            guarded(
+                name,
+                lambda: _trip(driver, driver.cursor(), (b"begin", *scope(principal, power), *relaxed), query, params),
+            )
+
     @contextmanager
     def _transaction(self, opening: tuple[bytes, ...]) -> Iterator[Connection]:
         with self._borrowed() as driver:

@@ -16,10 +16,17 @@ values (%(tenant_id)s, 0, %(seq)s, %(id)s, %(at)s, %(actor_id)s, %(action)s, %(e
 -- The head follows its last row; held by the lock that audit.head took.
 update audit_heads set seq = %(seq)s, mac = %(mac)s where tenant_id = %(tenant_id)s and lane = 0;
 
--- name: audit.enqueue
--- One row that the sealer will chain: the hot path pays one insert and takes no lock.
+-- name: audit.enqueue_uses
+-- One row that the sealer will chain, and one more use of each of the caller's memories: the path of every answer pays
+-- one statement and waits for no chain.
+with counted as (
+    insert into memory_uses (tenant_id, scope_id, memory_id, count, last_at)
+    select %(tenant_id)s, %(actor_id)s, used, 1, %(at)s from unnest(%(memory_ids)s::uuid[]) as used order by used
+    on conflict (tenant_id, memory_id) do update
+    set count = memory_uses.count + 1, last_at = greatest(memory_uses.last_at, excluded.last_at)
+)
 insert into audit_pending (tenant_id, id, at, actor_id, action, entity_type, entity_id, details)
-values (%(tenant_id)s, %(id)s, %(at)s, %(actor_id)s, %(action)s, %(entity_type)s, %(entity_id)s, %(details)s);
+values (%(tenant_id)s, %(id)s, %(at)s, %(actor_id)s, %(action)s, %(entity_type)s, null, %(details)s);
 
 -- name: audit.take_pending
 -- Remove and return up to limit pending rows, oldest first; what another sealer takes meanwhile is not returned twice.

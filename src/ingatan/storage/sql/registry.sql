@@ -100,13 +100,6 @@ select id, dimensions from embedding_models where name = %(name)s;
 -- A model seen for the first time; nothing happens when another process was first.
 insert into embedding_models (name, dimensions) values (%(name)s, %(dimensions)s) on conflict (name) do nothing;
 
--- name: registry.count_uses
--- One more use of each of the caller's memories.
-insert into memory_uses (tenant_id, scope_id, memory_id, count, last_at)
-select %(tenant_id)s, %(subject_id)s, used, 1, %(at)s from unnest(%(ids)s::uuid[]) as used order by used
-on conflict (tenant_id, memory_id) do update
-set count = memory_uses.count + 1, last_at = greatest(memory_uses.last_at, excluded.last_at);
-
 -- name: registry.count
 -- Rows of the person by status.
 select status, count(*) as n from memories
