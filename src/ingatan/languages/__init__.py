@@ -41,6 +41,7 @@ class Language:
         self.cased = data.get("cased", {})
         self.facts = data["facts"]
         self.preference_slots = data["preference_slots"]
+        self.topics = data["topics"]
         self._compiled: dict[tuple[str, str, bool], re.Pattern[str]] = {}
 
     def search(self, name: str, view: str, *, table: str = "patterns") -> Match | None:

@@ -68,10 +68,10 @@ _ANSWER_LANGUAGES = {
     "ace": ("acehnese", "aceh"),
 }
 _SAID_OTHERWISE = re.compile(
-    r"(?:,\s*)?\b(?:not|instead of|rather than|no longer|bukan|daripada|ketimbang|jangan|khong phai|thay vi|khong con"
-    r"|dung)\b(?!\s+(?:only|just|hanya|chi)\b).*$"
+    r"(?:,\s*)?\b(?:not|instead of|rather than|no longer|bukan|daripada|ketimbang|jangan|không phải|thay vì|không còn"
+    r"|đừng)\b(?!\s+(?:only|just|hanya|chỉ)\b).*$|,\s*(?:không|khong)\b.*$"
 )
-"""What follows is what the value is not. Over folded, unaccented text."""
+"""What follows is what the value is not. Over folded text."""
 
 
 def single_valued(slot: str | None) -> bool:
@@ -81,14 +81,20 @@ def single_valued(slot: str | None) -> bool:
 
 def value_of(slot: str, text: str) -> Value:
     """The value that ``text`` gives ``slot``, ready to compare. Words are folded and unaccented."""
-    folded = unaccent(fold(text))
-    if slot in {Slot.ANSWER_LANGUAGE, Slot.ANSWER_LENGTH}:
-        wished = _SAID_OTHERWISE.sub("", folded) or folded
-        named = _language_named(wished) if slot == Slot.ANSWER_LANGUAGE else _length_named(wished)
-        if named is not None:
-            return Value(words=frozenset({named}), numbers=_numbers(wished), negated=_negated(wished))
-    found = frozenset(word for word in words(folded) if word not in _plain_words() and word not in _listed("negation"))
-    return Value(words=found - set(_numbers(folded)), numbers=_numbers(folded), negated=_negated(folded))
+    folded = fold(text)
+    if single_valued(slot):
+        folded = _SAID_OTHERWISE.sub("", folded).strip() or folded
+    folded = unaccent(folded)
+    named = None
+    if slot == Slot.ANSWER_LANGUAGE:
+        named = _language_named(folded)
+    elif slot == Slot.ANSWER_LENGTH:
+        named = _length_named(folded)
+    numbers, negated = _numbers(folded), _negated(folded)
+    if named is not None:
+        return Value(words=frozenset({named}), numbers=numbers, negated=negated)
+    plain = _plain_words() | _listed("negation") | set(numbers)
+    return Value(words=frozenset(words(folded)) - plain, numbers=numbers, negated=negated)
 
 
 def same_value(slot: str, one: str, other: str) -> bool:
@@ -97,7 +103,7 @@ def same_value(slot: str, one: str, other: str) -> bool:
 
 
 def _numbers(folded: str) -> tuple[str, ...]:
-    return tuple(re.findall(r"\d+(?:[.,:/]\d+)*\s?%?", folded))
+    return tuple(re.findall(r"\d+(?:[.,:/]\d+)*%?", folded))
 
 
 def _negated(folded: str) -> bool:
