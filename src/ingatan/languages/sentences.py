@@ -40,7 +40,7 @@ def split(text: str) -> list[Sentence]:
             continue  # a quotation inside a sentence that goes on
         if found[0] == "." and _ABBREVIATION.search(text[max(start, found.start() - 12) : found.start()]):
             continue
-        _add(sentences, text[start : found.end()], found[0])
+        _add(sentences, text[start : found.end()], "" if found[0][-1] in "\"”’'" else found[0])
         start = found.end()
     if not cut:
         _add(sentences, text[start:], "")

@@ -142,6 +142,8 @@ def _polite(view: str, languages: Sequence[Language]) -> int | None:
 def _before_question(clause: str, languages: Sequence[Language]) -> int | None:
     """Where in ``clause`` the statement ends: at its end, or where a question begins; None if all of it asks."""
     cut = _asking(clause, languages)
+    if cut is not None and clause[:cut].rstrip().endswith(":"):
+        return None  # "in one sentence: who ...": how to answer this question, not how to answer
     if _any(languages, "question", clause) and not _strong_statement(clause, languages):
         return None if _starts_question(clause, languages) else cut
     return len(clause) if cut is None else cut
