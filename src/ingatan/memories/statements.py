@@ -107,10 +107,20 @@ def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bo
     clause = sentence.text[start:end].strip(_EDGES)
     if len(clause.split()) < STATEMENT_WORDS_MIN:
         return None
+    if _introduced(clause, languages):
+        return None
     kind = _kind(clause, languages, explicit=explicit, polite=polite is not None)
     if kind is None:
         return None
     return Statement(text=clause, type=kind[0], slot=kind[1], explicit=explicit, language=language_of(clause))
+
+
+def _introduced(clause: str, languages: Sequence[Language]) -> bool:
+    """Whether a colon brings in a first person whom the words before it do not speak for: a text to work on."""
+    before, colon, after = lowered(masked(clause)).partition(": ")
+    if not colon or any(_any(languages, name, before) for name in ("about_self", "standing", "change")):
+        return False
+    return _any(languages, "about_self", after)
 
 
 def _own_words(view: str, languages: Sequence[Language]) -> tuple[int, int]:
