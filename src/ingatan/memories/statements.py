@@ -209,10 +209,11 @@ def _hint(view: str, languages: Sequence[Language], *, polite: bool) -> bool:
 
 
 def _doubtful(view: str, languages: Sequence[Language], *, standing_wish: bool, wish: bool) -> bool:
-    if _any(languages, "guess", view) and not _any(languages, "candid", view):
-        return True
-    if not standing_wish and _any(languages, "doubt", view):
-        return True
+    if not _any(languages, "candid", view):
+        if _any(languages, "guess", view):
+            return True
+        if not standing_wish and _any(languages, "doubt", view):
+            return True
     return not wish and _any(languages, "passing", view) and not _any(languages, "change", view)
 
 
