@@ -78,7 +78,9 @@ def _is_material(sentence: Sentence, languages: Sequence[Language]) -> bool:
 
 
 def _framed(view: str, languages: Sequence[Language]) -> bool:
-    return _any(languages, "frame", view) and not _any(languages, "standing_strong", view)
+    if not _any(languages, "frame", view):
+        return False
+    return not (_any(languages, "standing_strong", view) and _any(languages, "direct", view))
 
 
 def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bool) -> Statement | None:
