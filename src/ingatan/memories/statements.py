@@ -22,7 +22,7 @@ CUTS_MAX = 4
 
 _PASTED = re.compile(
     r"```|[{\[]\s*[\"'][^\n]{0,80}[\"']\s*:|\w\s*=\s*[\"'{\[(]|\w\(\s*[\"']|</?[a-z]\w*[^>\n]{0,80}>|//|/\*"
-    r"|(?:^|\n)\s*(?:def \w+\(|import \w+\s*\n|from \w+ import|select .{1,60} from |insert into|>|\|)"
+    r"|(?:^|\n)[ \t]{0,20}(?:def \w+\(|import \w+\s*\n|from \w+ import|select .{1,60} from |insert into|>|\|)"
     r"|(?:^|\n)(?:subject|from|to|cc|fw|re):|\n--\s*\n|[^\W\d]\w*,\w+,\w+|\w+;\w+;\w+|\w+\t\w+\t\w+",
     re.IGNORECASE,
 )
@@ -204,7 +204,9 @@ def _kind(
 
 
 def _hint(view: str, languages: Sequence[Language], *, polite: bool) -> bool:
-    """A standing wish told only by how an answer may look, with nothing that could make it a fact about the person."""
+    """A standing wish told by no more than a sign that it stands, or by how an answer may look and no first person."""
+    if _any(languages, "standing_sure", view):
+        return True
     if not _any(languages, "form", view):
         return False
     return polite or not _any(languages, "about_self", view) or _any(languages, "standing_strong", view)
