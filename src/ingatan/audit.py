@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -91,7 +92,7 @@ class Audit:
         ]
         self._chain(connection, actor.tenant_id, rows)
 
-    def enqueue_uses(
+    def enqueue_recall(
         self, database: Database, actor: Principal, memory_ids: Sequence[UUID], details: Mapping[str, Any]
     ) -> None:
         """Record that ``memory_ids`` were recalled, unchained and without a lock, in one round trip of its own.
@@ -101,7 +102,7 @@ class Audit:
         """
         database.act(
             actor,
-            "audit.enqueue_uses",
+            "audit.enqueue",
             durable=False,
             tenant_id=actor.tenant_id,
             id=new_id(),
@@ -109,15 +110,23 @@ class Audit:
             actor_id=actor.subject_id,
             action=AuditAction.MEMORY_RECALLED.value,
             entity_type="user_memory",
-            memory_ids=list(memory_ids),
             details={"memory_ids": [str(id) for id in memory_ids], **details},
         )
 
     def seal(self, connection: Connection, tenant_id: UUID) -> int:
-        """Chain up to SEAL_BATCH pending rows of a tenant, oldest first, and return how many. Needs Power.JOB."""
+        """Chain up to SEAL_BATCH pending rows of a tenant, oldest first, count the uses they report; return how many.
+
+        Needs Power.JOB.
+        """
         taken = connection.all("audit.take_pending", tenant_id=tenant_id, limit=SEAL_BATCH)
         rows = [row._asdict() for row in sorted(taken, key=lambda row: row.id.bytes)]
         if rows:
+            uses = Counter(UUID(id) for row in rows for id in row["details"].get("memory_ids", ()))
+            counted = [
+                {"tenant_id": tenant_id, "memory_id": id, "count": count, "at": rows[-1]["at"]}
+                for id, count in sorted(uses.items())
+            ]
+            connection.many("audit.count_uses", counted)
             self._chain(connection, tenant_id, rows)
         return len(rows)
 

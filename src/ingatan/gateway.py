@@ -118,7 +118,7 @@ class RecallGateway:
         bounds: Bounds,
         now: datetime,
     ) -> Packet:
-        ranked = rank(
+        scored = rank(
             found,
             query,
             cohorts=question.cohorts,
@@ -126,7 +126,7 @@ class RecallGateway:
             ignored_words=self._ignored_words,
             now=now,
         )
-        chosen = fit(ranked, bounds)
+        chosen = fit(scored, bounds)
         degraded = question.vector is None
         if not found.rows:
             notes = (Note.NOTHING_SAVED, *notes)
@@ -135,7 +135,7 @@ class RecallGateway:
         if degraded:
             notes = (*notes, Note.DEGRADED)
         details = {"ranking": "s1", "degraded": degraded}
-        self._audit.enqueue_uses(self._database, principal, [record.id for record in chosen], details)
+        self._audit.enqueue_recall(self._database, principal, [record.id for record in chosen], details)
         return Packet(memories=chosen, notes=notes, degraded=degraded)
 
     def _embed(self, query: str) -> Question:

@@ -3,9 +3,9 @@
 select %(value)s::text as value
 
 -- name: probe.scope
--- The three variables as they stand, and the role.
-select current_setting('ingatan.tenant', true) as tenant, current_setting('ingatan.subject', true) as subject,
-       current_setting('ingatan.power', true) as power, current_user::text as role,
+-- The three words of the scope as they stand, and the role.
+select ingatan_tenant()::text as tenant, ingatan_subject()::text as subject, ingatan_power() as power,
+       current_user::text as role,
        current_setting('synchronous_commit') as synchronous_commit
 
 -- name: probe.types

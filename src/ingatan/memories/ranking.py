@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -98,10 +97,16 @@ def overlaps(asked: Wording, texts: Sequence[str]) -> list[float]:
     return [sum(weights[stem] for stem in stems) / total if total else 0.0 for stems in shared]
 
 
-def recency(confirmed_at: datetime, now: datetime, half_life_days: float) -> float:
+def relevance(similarity: float | None, cohort: Cohort | None, overlap: float) -> float:
+    """Meaning and words together, in [0, 1]; the words alone where there is no vector."""
+    if similarity is None or cohort is None:
+        return overlap
+    return (1 - LEXICAL_SHARE) * semantic(similarity, cohort) + LEXICAL_SHARE * overlap
+
+
+def recency(age_days: float, half_life_days: float) -> float:
     """0.5 ** (age / half-life) in (0, 1]; a time in the future counts as now and gains nothing."""
-    age = max(now - confirmed_at, timedelta(0))
-    return float(0.5 ** min(age / timedelta(days=half_life_days), 1_000.0))
+    return 0.5 ** min(max(age_days, 0.0) / half_life_days, 1_000.0)
 
 
 def score(*, relevance: float, recency: float, importance: float, weights: Weights) -> float:

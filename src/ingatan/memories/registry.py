@@ -123,6 +123,12 @@ def write(connection: Connection, principal: Principal, new: NewVersion) -> None
             effective_at=new.effective_at,
             expires_at=new.expires_at,
         )
+        connection.run(
+            "registry.start_counter",
+            tenant_id=principal.tenant_id,
+            subject_id=principal.subject_id,
+            memory_id=new.id,
+        )
         for n, evidence in enumerate(new.evidence):
             connection.run("registry.insert_evidence", **key, n=n, message_id=evidence.message_id, quote=evidence.quote)
         if new.vector is not None:

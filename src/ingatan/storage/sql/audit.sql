@@ -16,17 +16,15 @@ values (%(tenant_id)s, 0, %(seq)s, %(id)s, %(at)s, %(actor_id)s, %(action)s, %(e
 -- The head follows its last row; held by the lock that audit.head took.
 update audit_heads set seq = %(seq)s, mac = %(mac)s where tenant_id = %(tenant_id)s and lane = 0;
 
--- name: audit.enqueue_uses
--- One row that the sealer will chain, and one more use of each of the caller's memories: the path of every answer pays
--- one statement and waits for no chain.
-with counted as (
-    insert into memory_uses (tenant_id, scope_id, memory_id, count, last_at)
-    select %(tenant_id)s, %(actor_id)s, used, 1, %(at)s from unnest(%(memory_ids)s::uuid[]) as used order by used
-    on conflict (tenant_id, memory_id) do update
-    set count = memory_uses.count + 1, last_at = greatest(memory_uses.last_at, excluded.last_at)
-)
+-- name: audit.enqueue
+-- One row that the sealer will chain: the path of every answer pays one insert and waits for no chain.
 insert into audit_pending (tenant_id, id, at, actor_id, action, entity_type, entity_id, details)
 values (%(tenant_id)s, %(id)s, %(at)s, %(actor_id)s, %(action)s, %(entity_type)s, null, %(details)s);
+
+-- name: audit.count_uses
+-- Uses reported since the last time; a memory erased meanwhile has no counter, and gets none.
+update memory_uses set count = count + %(count)s, last_at = greatest(last_at, %(at)s)
+where tenant_id = %(tenant_id)s and memory_id = %(memory_id)s;
 
 -- name: audit.take_pending
 -- Remove and return up to limit pending rows, oldest first; what another sealer takes meanwhile is not returned twice.

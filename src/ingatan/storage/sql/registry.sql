@@ -53,6 +53,11 @@ values (%(tenant_id)s, %(id)s, %(version)s, %(subject_id)s, %(subject_id)s, %(ty
         %(text_hash)s, %(language)s, %(importance)s, %(trust)s, 'active', %(source_kind)s, %(conversation_id)s,
         %(candidate_id)s, %(policy_version)s, %(effective_at)s, %(expires_at)s);
 
+-- name: registry.start_counter
+-- The counter of a memory's uses, kept through its versions.
+insert into memory_uses (tenant_id, scope_id, memory_id, last_at)
+values (%(tenant_id)s, %(subject_id)s, %(memory_id)s, now()) on conflict do nothing;
+
 -- name: registry.insert_evidence
 -- One quote of a version.
 insert into memory_evidence (tenant_id, memory_id, version, n, message_id, quote)
