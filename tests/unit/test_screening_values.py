@@ -118,12 +118,16 @@ def test_a_hidden_instruction_is_found(text: str) -> None:
     assert reasons(text) & {Reason.INSTRUCTION, Reason.OBFUSCATED}
 
 
-@pytest.mark.parametrize("text", ["I \u2764\ufe0f\u200d\U0001f525 spicy food", "I like co\u00adoperative games", "Я люблю чай"])
+@pytest.mark.parametrize(
+    "text", ["I \u2764\ufe0f\u200d\U0001f525 spicy food", "I like co\u00adoperative games", "Я люблю чай"]
+)
 def test_ordinary_marks_and_scripts_pass(text: str) -> None:
     assert reasons(text) == set()
 
 
-@pytest.mark.parametrize("piece", ["my ", "a@", "1 ", "i g n o r e ", "%41", "jalan ", "the regulation ", "password ", "-", "qa1-"])
+@pytest.mark.parametrize(
+    "piece", ["my ", "a@", "1 ", "i g n o r e ", "%41", "jalan ", "the regulation ", "password ", "-", "qa1-"]
+)
 def test_long_texts_are_judged_in_linear_time(piece: str) -> None:
     reasons(piece)
     short, long = piece * (20_000 // len(piece)), piece * (100_000 // len(piece))
