@@ -55,8 +55,8 @@ def _patterns() -> re.Pattern[str]:
     value = r"(?:(?=[a-z.-]{0,4}\d)[a-z]{0,3}[-. ]?\d(?:[ .-]{0,2}\d){4,22}\w{0,4}|[a-z]{1,2} ?\d{1,4} ?[a-z]{1,3}\b)"
     return re.compile(
         rf"(?<!\w){word}(?!\w)(?:\W{{1,3}}[^\W\d]{{1,40}}){{0,9}}?\W{{1,4}}{value}"
-        r"|(?<![\w.+-])[\w.+-]{1,64}\s?(?:@|\(at\)|\[at\]| at )\s?[\w-]{1,64}\s?(?:\.|\(dot\)|\[dot\]| dot )\s?(?:com|net|org|id|vn|io"
-        r"|edu|gov|example|test|co|info|me|dev|app|mail|uk|de|fr|xyz|biz|local)\b"
+        r"|(?<![\w.+-])[\w.+-]{1,64}\s?(?:@|\(at\)|\[at\]| at )\s?[\w-]{1,64}\s?(?:\.|\(dot\)|\[dot\]| dot )\s?"
+        r"(?:com|net|org|id|vn|io|edu|gov|example|test|co|info|me|dev|app|mail|uk|de|fr|xyz|biz|local)\b"
         r"|[\w.+-]@[\w-]{1,64}\.\w|\b\d{2}\.\d{3}\.\d{3}\.\d-\d{3}\.\d{3}\b|\b\d{3}-\d{2}-\d{4}\b"
     )
 
