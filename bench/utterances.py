@@ -1,84 +1,95 @@
-"""Measure the rules extractor on labelled utterances: lines of lang, text, expect, type or kind, never.
+"""Measure extraction and policy together on labelled utterances: lines of lang, text, expect, type or kind, never.
 
-Usage: python bench/utterances.py [--show] FILE...   Prints per language the share of statements kept with the right
-type, and of the others what was wrongly kept, by kind. Screening is applied where it is installed.
+Usage: ``python bench/utterances.py [--show] FILE...``. Each utterance is one turn of a new person. Prints per language
+and pooled: the share kept with the right type, how many of the never-stored classes were kept, and of the rest the share
+wrongly kept. ``--show`` prints every row that went wrong (do not use it on a half that is set aside).
 """
 
 from __future__ import annotations
 
-import collections
 import json
 import sys
-import time
-from collections.abc import Callable
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ingatan.memories.statements import Statement, statements
-from ingatan.types import Operation
+from ingatan.memories import policy
+from ingatan.memories.decision_context import PolicyContext, Writer
+from ingatan.memories.extraction import ExtractionLimits, RulesExtractor
+from ingatan.types import MemoryType, MessageRole, Operation, Outcome, Turn, new_id
 
 
-def passes() -> Callable[[Statement], bool]:
-    """Whether screening lets a statement through; everything passes where screening is not installed."""
-    try:
-        from ingatan.screening import screen  # type: ignore[import-not-found,import-untyped,unused-ignore]  # noqa: PLC0415
-    except ImportError:
-        return lambda statement: True
-    return lambda statement: not screen(statement.text)
+@dataclass(slots=True)
+class Tally:
+    """Counts over some utterances."""
 
+    keep: int = 0
+    right: int = 0
+    wrong_type: int = 0
+    never: int = 0
+    never_kept: int = 0
+    rest: int = 0
+    rest_kept: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
 
-def main(arguments: list[str]) -> None:
-    show = "--show" in arguments
-    allowed = passes()
-    texts = [Path(name).read_text(encoding="utf-8") for name in arguments if name != "--show"]
-    rows = [json.loads(line) for text in texts for line in text.splitlines()]
-    totals: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    wrong: collections.Counter[str] = collections.Counter()
-    started = time.perf_counter()
-    for row in rows:
-        kept = [s for s in statements(row["text"]) if s.operation is Operation.ADD and allowed(s)]
-        judge(row, kept, totals[row["lang"]], wrong, show=show)
-    seconds = time.perf_counter() - started
-    for language, counts in sorted(totals.items()):
-        print(
-            f"{language}: kept with the right type {counts['right']}/{counts['keep']}"
-            f" ({counts['right'] / max(counts['keep'], 1):.1%}), wrong type {counts['type']};"
-            f" wrongly kept {counts['wrong']}/{counts['drop']} ({counts['wrong'] / max(counts['drop'], 1):.1%});"
-            f" of the never-stored {counts['never_kept']}/{counts['never']} left to screening"
-        )
-    print("wrongly kept by kind:", dict(wrong))
-    print(f"{1000 * seconds / max(len(rows), 1):.2f} ms an utterance")
-
-
-def judge(
-    row: dict[str, Any],
-    kept: list[Statement],
-    counts: collections.Counter[str],
-    wrong: collections.Counter[str],
-    *,
-    show: bool,
-) -> None:
-    """Count one row; ``show`` prints what went wrong."""
-    described = [(s.type.value, s.slot, s.text) for s in kept]
-    if row["expect"] == "keep":
-        counts["keep"] += 1
-        if any(s.type == row["type"] for s in kept):
-            counts["right"] += 1
+    def add(self, row: dict[str, Any], kept: list[tuple[MemoryType, str]]) -> bool:
+        """Count one utterance; False when it went wrong."""
+        if row["expect"] == "keep":
+            right = any(kind == row["type"] for kind, _ in kept)
+            self.keep += 1
+            self.right += right
+            self.wrong_type += bool(kept) and not right
+            return right
+        if row["never"]:
+            self.never += 1
+            self.never_kept += bool(kept)
         else:
-            counts["type"] += bool(kept)
-            if show:
-                print("MISSED", row["type"], "|", row["text"], "|", described)
-    elif row.get("never"):
-        counts["never"] += 1
-        counts["never_kept"] += bool(kept)
-    else:
-        counts["drop"] += 1
+            self.rest += 1
+            self.rest_kept += bool(kept)
         if kept:
-            counts["wrong"] += 1
-            wrong[row["kind"]] += 1
-            if show:
-                print("KEPT", row["kind"], "|", row["text"], "|", described)
+            self.kinds[row["kind"]] += 1
+        return not kept
+
+    def __str__(self) -> str:
+        return (
+            f"kept with the right type {self.right}/{self.keep} ({self.right / max(1, self.keep):.1%}), wrong type "
+            f"{self.wrong_type}; never-stored kept {self.never_kept}/{self.never}; rest wrongly kept "
+            f"{self.rest_kept}/{self.rest} ({self.rest_kept / max(1, self.rest):.1%})"
+        )
+
+
+def kept(text: str) -> list[tuple[MemoryType, str]]:
+    """What would be remembered of a new person who says ``text``: type and text of each memory."""
+    subject, now = new_id(), datetime.now(UTC)
+    turn = Turn(id=new_id(), seq=1, role=MessageRole.USER, author_id=subject, text=text, said_at=now, received_at=now)
+    found = RulesExtractor().extract(
+        [turn], subject_id=subject, conversation_id=new_id(), offered=[], recent=[], limits=ExtractionLimits()
+    )
+    context = PolicyContext(turns={turn.id: turn}, writer=Writer(subject_id=subject), now=now)
+    result: list[tuple[MemoryType, str]] = []
+    for candidate in found:
+        decision = policy.decide(candidate, context=context)
+        if decision.outcome is Outcome.ACCEPT and candidate.operation is not Operation.DELETE:
+            result.append((candidate.type, decision.text))
+    return result
+
+
+def measure(files: list[Path], *, show: bool = False) -> dict[str, Tally]:
+    """One tally a language and one under ``all``."""
+    tallies: dict[str, Tally] = {}
+    for file in files:
+        for line in file.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            found = kept(row["text"])
+            tallies.setdefault(row["lang"], Tally()).add(row, found)
+            if not tallies.setdefault("all", Tally()).add(row, found) and show:
+                print(row["expect"], row.get("type") or row.get("kind"), "|", row["text"], "|", [t for _, t in found])
+    return tallies
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    names = [Path(name) for name in sys.argv[1:] if name != "--show"]
+    for language, tally in measure(names, show="--show" in sys.argv).items():
+        print(f"{language:<4} {tally}   {dict(tally.kinds) or ''}")

@@ -168,9 +168,9 @@ def set_consent(app: Running, caller: Consenter, body: ConsentChange) -> dict[st
 
 def _candidate(caller: Principal, body: NewCandidate) -> Candidate:
     source = body.source
-    if isinstance(source, SelfSource):
-        kind, conversation_id, cited = SourceKind.SELF, None, ()
-    else:
+    cited: tuple[Evidence, ...] = ()
+    kind, conversation_id = SourceKind.SELF, None
+    if not isinstance(source, SelfSource):
         kind, conversation_id = SourceKind.TURN, source.conversation_id
         cited = tuple(Evidence(message_id=id, quote=body.quote or "") for id in source.message_ids)
     return candidates.proposal(

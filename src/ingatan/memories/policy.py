@@ -158,8 +158,7 @@ def _same(candidate: Candidate, grounding: Grounding, context: PolicyContext) ->
 def _same_value(candidate: Candidate, text: str, memory: Memory) -> bool:
     if candidate.slot is None or candidate.slot != memory.slot or not slots.single_valued(candidate.slot):
         return False
-    value = slots.value_of(candidate.slot, text)
-    return value is not None and value == slots.value_of(candidate.slot, memory.text)
+    return slots.same_value(candidate.slot, text, memory.text)
 
 
 def _new(candidate: Candidate, grounding: Grounding, context: PolicyContext) -> Decision:

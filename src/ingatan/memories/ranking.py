@@ -106,7 +106,7 @@ def relevance(similarity: float | None, cohort: Cohort | None, overlap: float) -
 
 def recency(age_days: float, half_life_days: float) -> float:
     """0.5 ** (age / half-life) in (0, 1]; a time in the future counts as now and gains nothing."""
-    return 0.5 ** min(max(age_days, 0.0) / half_life_days, 1_000.0)
+    return float(0.5 ** min(max(age_days, 0.0) / half_life_days, 1_000.0))
 
 
 def score(*, relevance: float, recency: float, importance: float, weights: Weights) -> float:
