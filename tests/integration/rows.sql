@@ -80,3 +80,11 @@ values (%(tenant)s, %(subject)s, 'POST /memories', 'key', '\x00', '{}')
 -- name: rows.model
 -- The one embedding model.
 insert into embedding_models (name, dimensions) values ('model', 2) on conflict do nothing
+
+-- name: rows.embedding_pending
+-- Of their memory.
+insert into embedding_pending (tenant_id, subject_id, memory_id, version) values (%(tenant)s, %(subject)s, %(id)s, 1)
+
+-- name: rows.erased_texts
+-- Theirs.
+insert into erased_texts (tenant_id, subject_id, digest) values (%(tenant)s, %(subject)s, '\x00')

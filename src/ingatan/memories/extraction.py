@@ -106,7 +106,7 @@ def _candidate(
         importance=_importance(statement),
         language=statement.language,
         conversation_id=conversation_id,
-        evidence=(Evidence(message_id=turn.id, quote=statement.text),),
+        evidence=(Evidence(message_id=turn.id, quote=statement.said or statement.text),),
         explicit=statement.explicit,
         target_id=target,
         effective_at=turn.said_at,

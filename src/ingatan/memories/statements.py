@@ -32,7 +32,10 @@ _BRACES = re.compile(r"[{}\\<>]{1}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One verbatim clause and what it is. ``slot`` is None where no attribute could be named."""
+    """One verbatim clause and what it is. ``slot`` is None where no attribute could be named.
+
+    ``said`` is the whole sentence where the clause alone does not show what was asked ("forget that ...").
+    """
 
     text: str
     type: MemoryType
@@ -40,6 +43,7 @@ class Statement:
     explicit: bool
     language: str
     operation: Operation = Operation.ADD
+    said: str = ""
 
 
 def statements(text: str) -> list[Statement]:
@@ -251,6 +255,6 @@ def _forgotten(text: str, view: str, languages: Sequence[Language]) -> Statement
         if words:
             return Statement(
                 text=words, type=MemoryType.FACT, slot=None, explicit=True, language=language.code,
-                operation=Operation.DELETE,
+                operation=Operation.DELETE, said=text,
             )  # fmt: skip
     return None
