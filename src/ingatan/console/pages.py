@@ -23,6 +23,7 @@ from ingatan.console import view
 from ingatan.console.labels import LANGUAGES, Labels, labels, preferred
 from ingatan.console.sessions import Sessions, SignInLink
 from ingatan.console.visitors import SignInNeeded, Visitor, pages_of, visitor_of
+from ingatan.conversations import Message
 from ingatan.erasure import Receipt
 from ingatan.errors import BadRequest, IngatanError
 from ingatan.memories.packet import Packet
@@ -42,6 +43,9 @@ HEADERS = {
 STATIC = {"style.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8"}
 """The files that are served, with their type; nothing else is."""
 
+REMOVED = ("memories", "versions", "quotes", "vectors", "vectors_pending", "use_counters", "candidates")
+"""What a receipt counts, in the order in which it is shown."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
@@ -54,7 +58,7 @@ class Outcome:
     text: str = ""
     reasons: tuple[str, ...] = ()
     receipt: Receipt | None = None
-    kept_in: tuple[tuple[UUID, UUID], ...] = ()
+    kept: tuple[Message, ...] = ()
     question: str = ""
     packet: Packet | None = None
 
@@ -99,7 +103,8 @@ class Pages:
             csrf=visitor.session.csrf,
             outcome=outcome,
             act_id=new_id(),
-            titles={talk.id: talk.title for talk in shown.conversations},
+            removed=REMOVED,
+            shown_ids={memory.id for memory in shown.memories},
         )
 
     def message(self, words: Labels, name: str, status: int) -> Response:

@@ -215,8 +215,7 @@ def _say(pages: Pages, principal: Principal, said: str, conversation: UUID | Non
 def _with_receipt(pages: Pages, visitor: Visitor, receipt: Receipt, shown: UUID | None) -> Response:
     with pages.app.database.read(visitor.principal) as connection:
         kept = conversations.by_id(connection, visitor.principal, receipt.sources_kept)
-    where = tuple((turn.conversation_id, turn.id) for turn in kept)
-    return pages.first(visitor, conversation_id=shown, outcome=Outcome(receipt=receipt, kept_in=where))
+    return pages.first(visitor, conversation_id=shown, outcome=Outcome(receipt=receipt, kept=tuple(kept)))
 
 
 def _bounded(value: str, field: str, chars_max: int) -> str:

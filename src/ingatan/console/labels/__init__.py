@@ -36,7 +36,7 @@ def labels(language: str) -> Labels:
 
 
 def preferred(accept_language: str) -> str:
-    """The first language of an Accept-Language header that is spoken here, else English. Quality values are not read."""
+    """The first language of an Accept-Language header spoken here, else English. Quality values are not read."""
     for part in accept_language.split(",")[:20]:
         code = part.split(";")[0].strip().split("-")[0].lower()
         if code in LANGUAGES:

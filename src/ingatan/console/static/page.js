@@ -19,7 +19,7 @@
   }
 
   function inUse(section) {
-    if (section.contains(document.activeElement)) return true;
+    if (section.contains(document.activeElement) || section.querySelector("details[open]")) return true;
     const fields = [...section.querySelectorAll("textarea, input[type=number]")];
     return fields.some((field) => field.value !== field.defaultValue);
   }
