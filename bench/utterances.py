@@ -1,4 +1,4 @@
-"""Measure the rules extractor on labelled utterances: JSON lines with ``lang``, ``text``, ``expect``, ``type``, ``kind``.
+"""Measure the rules extractor on labelled utterances: lines of lang, text, expect, type or kind, never.
 
 Usage: python bench/utterances.py [--show] FILE...   Prints per language the share of statements kept with the right
 type, and of the others what was wrongly kept, by kind. Screening is applied where it is installed.

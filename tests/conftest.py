@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ingatan.storage import embedded
+from ingatan.storage import embedded, queries
 from ingatan.storage.database import Database
 from ingatan.storage.migrate import migrate
 from ingatan.types import Principal, new_id
@@ -86,3 +86,11 @@ def service(server: embedded.EmbeddedServer, database_name: str, tmp_path: Path)
     """A running service on a fresh database, with memory on and S1's defaults."""
     with serving(server.url(embedded.APP, database_name), tmp_path) as running:
         yield running
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _probes() -> None:
+    """Queries of the tests' own, beside the shipped ones."""
+    for noun in ("rows", "probe"):
+        file = Path(__file__).parent / "integration" / f"{noun}.sql"
+        queries.register(file.read_text(encoding="utf-8"), noun)

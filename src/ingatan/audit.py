@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ from typing import Any
 from uuid import UUID
 
 from ingatan.errors import Unavailable
-from ingatan.storage.database import Connection
+from ingatan.storage.database import Connection, Database
 from ingatan.types import Principal, new_id
 
 SEAL_BATCH = 500
@@ -91,25 +92,41 @@ class Audit:
         ]
         self._chain(connection, actor.tenant_id, rows)
 
-    def enqueue(self, connection: Connection, actor: Principal, entry: Entry) -> None:
-        """Record ``entry`` unchained, without a lock; ``seal`` chains it soon. For the path of every answer."""
-        connection.run(
+    def enqueue_recall(
+        self, database: Database, actor: Principal, memory_ids: Sequence[UUID], details: Mapping[str, Any]
+    ) -> None:
+        """Record that ``memory_ids`` were recalled, unchained and without a lock, in one round trip of its own.
+
+        ``seal`` chains the row soon. It is on disk within the server's write-ahead delay (under a second): a crash of
+        the database server in that time can lose it. For the path of every answer.
+        """
+        database.act(
+            actor,
             "audit.enqueue",
+            durable=False,
             tenant_id=actor.tenant_id,
             id=new_id(),
             at=datetime.now(UTC),
             actor_id=actor.subject_id,
-            action=entry.action.value,
-            entity_type=entry.entity_type,
-            entity_id=entry.entity_id,
-            details=dict(entry.details or {}),
+            action=AuditAction.MEMORY_RECALLED.value,
+            entity_type="user_memory",
+            details={"memory_ids": [str(id) for id in memory_ids], **details},
         )
 
     def seal(self, connection: Connection, tenant_id: UUID) -> int:
-        """Chain up to SEAL_BATCH pending rows of a tenant, oldest first, and return how many. Needs Power.JOB."""
+        """Chain up to SEAL_BATCH pending rows of a tenant, oldest first, count the uses they report; return how many.
+
+        Needs Power.JOB.
+        """
         taken = connection.all("audit.take_pending", tenant_id=tenant_id, limit=SEAL_BATCH)
         rows = [row._asdict() for row in sorted(taken, key=lambda row: row.id.bytes)]
         if rows:
+            uses = Counter(UUID(id) for row in rows for id in row["details"].get("memory_ids", ()))
+            counted = [
+                {"tenant_id": tenant_id, "memory_id": id, "count": count, "at": rows[-1]["at"]}
+                for id, count in sorted(uses.items())
+            ]
+            connection.many("audit.count_uses", counted)
             self._chain(connection, tenant_id, rows)
         return len(rows)
 

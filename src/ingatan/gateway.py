@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
-from ingatan.audit import Audit, AuditAction, Entry
+from ingatan.audit import Audit
 from ingatan.embeddings import Embedder, EmbedderFailed, Vector
 from ingatan.errors import NotFound
-from ingatan.memories import ranking, registry
+from ingatan.memories import ranking
 from ingatan.memories.calibration import Calibration
 from ingatan.memories.packet import Note, Packet
 from ingatan.memories.recall import Bounds, Eligible, check_query, eligible, fit, rank
@@ -118,7 +118,7 @@ class RecallGateway:
         bounds: Bounds,
         now: datetime,
     ) -> Packet:
-        ranked = rank(
+        scored = rank(
             found,
             query,
             cohorts=question.cohorts,
@@ -126,7 +126,7 @@ class RecallGateway:
             ignored_words=self._ignored_words,
             now=now,
         )
-        chosen = fit(ranked, bounds)
+        chosen = fit(scored, bounds)
         degraded = question.vector is None
         if not found.rows:
             notes = (Note.NOTHING_SAVED, *notes)
@@ -134,11 +134,8 @@ class RecallGateway:
             notes = (*notes, Note.MAYBE_NOT_SAVED)
         if degraded:
             notes = (*notes, Note.DEGRADED)
-        details = {"memory_ids": [str(record.id) for record in chosen], "ranking": "s1", "degraded": degraded}
-        used = Entry(action=AuditAction.MEMORY_RECALLED, entity_type="user_memory", details=details)
-        with self._database.write(principal, durable=False) as connection, connection.pipeline():
-            self._audit.enqueue(connection, principal, used)
-            registry.count_uses(connection, principal, [record.id for record in chosen], now)
+        details = {"ranking": "s1", "degraded": degraded}
+        self._audit.enqueue_recall(self._database, principal, [record.id for record in chosen], details)
         return Packet(memories=chosen, notes=notes, degraded=degraded)
 
     def _embed(self, query: str) -> Question:

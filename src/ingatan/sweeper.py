@@ -18,19 +18,19 @@ from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.embeddings import Embedder, EmbedderFailed, Vector
 from ingatan.errors import ExtractionFailed, ExtractionRejected, IngatanError
 from ingatan.leases import Leadership
-from ingatan.memories import candidates, registry
+from ingatan.memories import candidates, refusals, registry
 from ingatan.memories.extraction import ExtractionLimits, Extractor
+from ingatan.memories.refusals import Refusal
 from ingatan.settings import MemorySettings
 from ingatan.spans import Claim, Due, Stale
 from ingatan.storage.database import Connection, Database
 from ingatan.telemetry import Event, event
-from ingatan.types import Candidate, Memory, Operation, Outcome, Principal, Reason, Turn, new_id
+from ingatan.types import Candidate, Memory, Operation, Outcome, Principal, Turn, new_id
 
 RECENT_TURNS_MAX = 200
 VECTORS_PER_SWEEP_MAX = 200
 PROPOSALS_PER_NEW = 10
 """Candidates asked for per new memory allowed, because the policy refuses some."""
-SECURITY_REASONS = frozenset({Reason.INSTRUCTION, Reason.PERMISSION, Reason.AUTHORITY_CLAIM, Reason.OBFUSCATED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,23 @@ class Reading:
     def by_id(self) -> dict[UUID, Turn]:
         """All turns that may be cited."""
         return {turn.id: turn for turn in (*self.recent, *self.turns)}
+
+
+@dataclass(frozen=True, slots=True)
+class Thoughts:
+    """What came of a reading: proposals in the order to decide them, vectors of their texts, and what is refused."""
+
+    proposed: tuple[Candidate, ...]
+    vectors: Mapping[str, Vector]
+    refused: tuple[Refusal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What the commit did: one entry a candidate, one a refusal."""
+
+    settled: tuple[candidates.Settled, ...]
+    refused: tuple[Refusal, ...]
 
 
 @dataclass(slots=True)
@@ -147,11 +164,9 @@ class Sweeper:
             self._pause("claimed")
             reading = self._read(claim, owner, now)
             self._pause("read")
-            proposed = self._think(reading, claim, owner)
-            proposed, texts = self._weigh(owner, reading, proposed, now)
-            vectors = self._embed(texts)
+            thoughts = self._think(reading, claim, owner, now)
             self._pause("thought")
-            settled = self._commit(claim, owner, reading, proposed, vectors, now)
+            outcomes = self._commit(claim, owner, reading, thoughts, now)
             self._pause("committed")
         except ExtractionFailed as failure:
             self._fail(claim, owner, failure, report)
@@ -163,7 +178,7 @@ class Sweeper:
             report.failed += 1  # the lease runs out and the span is tried again
             event(Event.SWEEP_FAILED, level="error", conversation_id=due.conversation_id, code=error.code)
         else:
-            _account(claim, settled, report)
+            _account(claim, outcomes, report)
 
     def _read(self, claim: Claim, owner: Principal, now: datetime) -> Reading:
         keys = {"tenant_id": claim.due.tenant_id, "conversation_id": claim.due.conversation_id}
@@ -182,7 +197,14 @@ class Sweeper:
         turns = tuple(transcript.turn(row) for row in rows)
         return Reading(turns, tuple(transcript.turn(row) for row in recent), tuple(offered), subject.erasure_epoch)
 
-    def _think(self, reading: Reading, claim: Claim, owner: Principal) -> Sequence[Candidate]:
+    def _think(self, reading: Reading, claim: Claim, owner: Principal, now: datetime) -> Thoughts:
+        turns = transcript.bounded(reading.turns, owner.subject_id, self._settings)
+        found = self._extract(turns, reading, claim, owner)
+        refused = refusals.noticed(turns, owner.subject_id, found)
+        proposed, texts = self._weigh(owner, reading, found, now)
+        return Thoughts(tuple(proposed), self._embed(texts), tuple(refused))
+
+    def _extract(self, turns: Sequence[Turn], reading: Reading, claim: Claim, owner: Principal) -> Sequence[Candidate]:
         memory = self._settings
         limits = ExtractionLimits(
             new_per_conversation=memory.max_new_per_conversation * PROPOSALS_PER_NEW,
@@ -190,7 +212,7 @@ class Sweeper:
         )
         try:
             return self._extractor.extract(
-                transcript.bounded(reading.turns, owner.subject_id, memory),
+                turns,
                 subject_id=owner.subject_id,
                 conversation_id=claim.due.conversation_id,
                 offered=reading.offered,
@@ -205,7 +227,7 @@ class Sweeper:
     def _weigh(
         self, owner: Principal, reading: Reading, proposed: Sequence[Candidate], now: datetime
     ) -> tuple[list[Candidate], list[str]]:
-        """``proposed`` with those first that may be kept, the most important of them before the others; and their texts.
+        """``proposed`` with those first that may be kept, the most important before the others; and their texts.
 
         Only texts that would be accepted as things stand reach the embedder. Requests to forget keep their place.
         """
@@ -226,32 +248,33 @@ class Sweeper:
         claim: Claim,
         owner: Principal,
         reading: Reading,
-        proposed: Sequence[Candidate],
-        vectors: Mapping[str, Vector],
+        thoughts: Thoughts,
         now: datetime,
-    ) -> list[candidates.Settled]:
+    ) -> Outcomes:
         terms, settled, written = self._terms(now), list[candidates.Settled](), 0
         with self._database.write(owner) as connection:
             if subjects.lock(connection, owner).erasure_epoch != reading.erasure_epoch:
                 raise Stale("Something was erased meanwhile.")
-            _check_present(connection, owner, proposed)
-            for candidate in proposed:
+            _check_present(connection, owner, thoughts.proposed)
+            for candidate in thoughts.proposed:
                 done = candidates.settle(
                     connection,
                     owner,
                     candidate,
                     terms,
                     turns=reading.by_id(),
-                    vectors=vectors,
+                    vectors=thoughts.vectors,
                     written_in_conversation=written,
                 )
                 written += done.wrote
                 settled.append(done)
+            about = claim.due.conversation_id
+            notes = [candidates.refuse(connection, owner, refusal, about) for refusal in thoughts.refused]
             spans.finish(connection, claim, through=max((turn.said_at for turn in reading.turns), default=None))
-            entries = [entry for done in settled for entry in done.entries]
+            entries = [*notes, *(entry for done in settled for entry in done.entries)]
             if entries:
                 self._audit.append(connection, owner, entries)
-        return settled
+        return Outcomes(tuple(settled), thoughts.refused)
 
     def _fail(self, claim: Claim, owner: Principal, failure: ExtractionFailed, report: SweepReport) -> None:
         conversation_id = claim.due.conversation_id
@@ -295,11 +318,11 @@ def _check_present(connection: Connection, owner: Principal, proposed: Sequence[
         raise Stale("A cited turn is gone.")
 
 
-def _account(claim: Claim, settled: Sequence[candidates.Settled], report: SweepReport) -> None:
-    accepted = [done for done in settled if done.decision.outcome is Outcome.ACCEPT]
-    written = sum(done.wrote for done in settled)
+def _account(claim: Claim, outcomes: Outcomes, report: SweepReport) -> None:
+    accepted = [done for done in outcomes.settled if done.decision.outcome is Outcome.ACCEPT]
+    written = sum(done.wrote for done in outcomes.settled)
     closed = sum(len(done.decision.closes) for done in accepted)
-    rejected = len(settled) - len(accepted)
+    rejected = len(outcomes.settled) - len(accepted) + len(outcomes.refused)
     report.conversations += 1
     report.written += written
     report.closed += closed
@@ -312,7 +335,13 @@ def _account(claim: Claim, settled: Sequence[candidates.Settled], report: SweepR
         rejected=rejected,
         to_seq=claim.to_seq,
     )
-    for done in settled:
-        hostile = sorted(reason.value for reason in SECURITY_REASONS & set(done.decision.reasons))
-        if hostile:
-            event(Event.SECURITY_REVIEW, level="warning", candidate_id=done.candidate_id, reasons=hostile)
+    judged = [done.decision.reasons for done in outcomes.settled] + [refusal.reasons for refusal in outcomes.refused]
+    hostile = sorted({reason.value for reasons in judged for reason in reasons if reason in refusals.SECURITY_REASONS})
+    if hostile:
+        event(
+            Event.SECURITY_REVIEW,
+            level="warning",
+            conversation_id=claim.due.conversation_id,
+            subject_id=claim.due.subject_id,
+            reasons=hostile,
+        )

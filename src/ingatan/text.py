@@ -16,6 +16,7 @@ _FORBIDDEN = re.compile("[\x00\ud800-\udfff]")
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
+_MARK = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]")
 _WORD = re.compile(r"[^\W_]+(?:['’.\-/][^\W_]+)*")
 
 
@@ -39,13 +40,17 @@ def visible(value: str) -> str:
 
 def fold(value: str) -> str:
     """A view for comparing, never for storing: NFKC, invisible characters dropped, case folded, one space a gap."""
+    if value.isascii():  # the same result, on the path of every answer
+        return " ".join(value.lower().split())
     return " ".join(visible(unicodedata.normalize("NFKC", value)).casefold().split())
 
 
 def unaccent(value: str) -> str:
     """``value`` without combining marks, đ as d: the way Vietnamese is often typed. For comparing only."""
+    if value.isascii():
+        return value
     decomposed = unicodedata.normalize("NFD", value.replace("đ", "d").replace("Đ", "D"))
-    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
+    return unicodedata.normalize("NFC", _MARK.sub("", decomposed))
 
 
 def words(value: str) -> list[str]:

@@ -3,9 +3,9 @@
 select %(value)s::text as value
 
 -- name: probe.scope
--- The three variables as they stand, and the role.
-select current_setting('ingatan.tenant', true) as tenant, current_setting('ingatan.subject', true) as subject,
-       current_setting('ingatan.power', true) as power, current_user::text as role,
+-- The three words of the scope as they stand, and the role.
+select ingatan_tenant()::text as tenant, ingatan_subject()::text as subject, ingatan_power() as power,
+       current_user::text as role,
        current_setting('synchronous_commit') as synchronous_commit
 
 -- name: probe.types
@@ -62,3 +62,32 @@ select %(value)s::timestamptz as value, current_setting('timezone') as zone
 -- name: probe.endless
 -- A time that Python has not.
 select 'infinity'::timestamptz as value
+
+-- name: probe.run_out_conversations
+-- As if the lease time of every claimed conversation of the caller had passed.
+update sweep_state set lease_until = now() - interval '1 second' where lease_until is not null;
+
+-- name: probe.run_out_subjects
+-- As if the lease time of the caller had passed.
+update subjects set lease_until = now() - interval '1 second' where lease_until is not null;
+
+-- name: probe.run_out_leases
+-- As if every leader's time had passed.
+update leases set lease_until = now() - interval '1 second';
+
+-- name: probe.edit_audit
+-- An intruder changes a row.
+update audit_log set action = 'nothing' where seq = 2;
+
+-- name: probe.remove_audit
+-- An intruder removes a row in the middle.
+delete from audit_log where seq = 2;
+
+-- name: probe.swap_audit
+-- An intruder changes the order of two rows.
+update audit_log set seq = case seq when 2 then 103 else 102 end where seq in (2, 3);
+update audit_log set seq = seq - 100 where seq > 100;
+
+-- name: probe.cut_audit
+-- An intruder cuts the tail.
+delete from audit_log where seq = 3;

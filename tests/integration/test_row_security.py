@@ -112,10 +112,11 @@ def test_each_sees_their_own(seeded: Seeded, power: Power) -> None:
     "opening",
     [
         (),
-        (b"set local ingatan.tenant = ''", b"set local ingatan.subject = ''", b"set local ingatan.power = ''"),
-        (b"set local ingatan.power = 'person'",),
-        (b"set local ingatan.power = 'job'",),
-        (b"set local ingatan.power = 'audit'", b"set local ingatan.tenant = ''"),
+        (b"set local ingatan.scope = ''",),
+        (b"set local ingatan.scope = '  '",),
+        (b"set local ingatan.scope = '  person'",),
+        (b"set local ingatan.scope = '  job'",),
+        (b"set local ingatan.scope = '  audit'",),
     ],
 )
 def test_no_scope_sees_nothing(seeded: Seeded, opening: tuple[bytes, ...]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -18,16 +18,16 @@ from ingatan.types import MemoryType, Principal, SourceKind, Trust, new_id
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
 
 
-@given(st.datetimes(min_value=datetime(1, 1, 2), max_value=datetime(9999, 12, 30)))
-def test_recency_is_finite_and_within_zero_and_one(moment: datetime) -> None:
-    value = ranking.recency(moment.replace(tzinfo=UTC), NOW, 30)
+@given(st.floats(-1e9, 1e9), st.floats(0.001, 1e6))
+def test_recency_is_finite_and_within_zero_and_one(age_days: float, half_life_days: float) -> None:
+    value = ranking.recency(age_days, half_life_days)
     assert math.isfinite(value)
     assert 0 <= value <= 1
 
 
 def test_recency_halves_and_the_future_gains_nothing() -> None:
-    assert ranking.recency(NOW - timedelta(days=30), NOW, 30) == pytest.approx(0.5)
-    assert ranking.recency(NOW + timedelta(days=3), NOW, 30) == ranking.recency(NOW, NOW, 30) == 1
+    assert ranking.recency(30, 30) == pytest.approx(0.5)
+    assert ranking.recency(-3, 30) == ranking.recency(0, 30) == 1
 
 
 @given(st.floats(allow_nan=True, allow_infinity=True), st.floats(-1, 1), st.floats(1e-4, 1))
@@ -43,11 +43,24 @@ def test_semantic_relevance_grows_with_similarity() -> None:
 
 
 def test_lexical_overlap_ignores_accents_endings_and_common_words() -> None:
-    ignored = frozenset({"the", "a"})
-    asked = ranking.stems("the Đà Nẵng office", ignored)
-    assert ranking.lexical(asked, ranking.stems("offices in da nang", ignored), {}) == 1
-    assert ranking.lexical(asked, ranking.stems("the market", ignored), {}) == 0
-    assert ranking.lexical(frozenset(), asked, {}) == 0
+    asked = ranking.wording(text.words("the Đà Nẵng office"), frozenset({"the", "a"}))
+    assert ranking.overlaps(asked, ["offices in da nang", "the market"]) == [1.0, 0.0]
+    assert ranking.overlaps(ranking.wording([], frozenset()), ["the market"]) == [0.0]
+    assert ranking.overlaps(asked, []) == []
+
+
+def test_rare_words_weigh_more() -> None:
+    asked = ranking.wording(["harbour", "office"], frozenset())
+    both, common, rare, neither = ranking.overlaps(asked, ["harbour office", "office", "harbour", "market", "office"])[
+        :4
+    ]
+    assert both == 1.0 > rare > common > neither == 0.0
+
+
+@given(st.lists(st.text(max_size=40), max_size=8), st.lists(st.text(max_size=80), max_size=8))
+def test_overlaps_are_shares(asked: list[str], documents: list[str]) -> None:
+    wording = ranking.wording([word for entry in asked for word in text.words(entry)], frozenset())
+    assert all(0 <= share <= 1 + 1e-9 for share in ranking.overlaps(wording, documents))
 
 
 def recalled(content: str, kind: MemoryType = MemoryType.FACT) -> Recalled:

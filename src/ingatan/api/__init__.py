@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute, iter_route_contexts
 
 from ingatan import __version__
+from ingatan.access import Action
 from ingatan.api import conversations, memories, problems, service
 from ingatan.api.payload import BodyGate
 from ingatan.app import App
@@ -23,6 +26,23 @@ def create(app: App) -> FastAPI:
     web.add_middleware(BodyGate)
     web.openapi = lambda: _openapi(web)  # type: ignore[method-assign]
     return web
+
+
+def actions() -> list[tuple[tuple[str, str], Action]]:
+    """Every route of the API, (method, path), with the action it needs; PUBLIC where it needs none."""
+    web = create(cast(App, None))
+    found: list[tuple[tuple[str, str], Action]] = []
+    for context in iter_route_contexts(web.routes):
+        if isinstance(context.original_route, APIRoute):
+            needed = _declared(context.dependant) or [Action.PUBLIC]
+            found += [((method, context.path or ""), needed[0]) for method in sorted(context.methods or ())]
+    return found
+
+
+def _declared(dependant: Dependant) -> list[Action]:
+    action = getattr(dependant.call, "action", None)
+    own = [action] if isinstance(action, Action) else []
+    return own + [inner for dependency in dependant.dependencies for inner in _declared(dependency)]
 
 
 def _openapi(web: FastAPI) -> dict[str, Any]:

@@ -64,11 +64,18 @@ async def _known(request: Request, error: Exception) -> JSONResponse:
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:
     errors = [
-        {"field": ".".join(str(part) for part in item["loc"][1:] or item["loc"]), "problem": _what(item)}
-        for item in cast(RequestValidationError, error).errors()[:20]
+        {"field": _field(item), "problem": _what(item)} for item in cast(RequestValidationError, error).errors()[:20]
     ]
     fields = ", ".join(sorted({item["field"] for item in errors}))
     return problem(422, "invalid_request", f"Mend these fields and send again: {fields}.", errors=errors)
+
+
+def _field(item: dict[str, Any]) -> str:
+    """Where the mistake is; a name that the caller made up is not repeated."""
+    path = [str(part) for part in item["loc"][1:] or item["loc"]]
+    if item["type"] == "extra_forbidden":
+        path[-1] = "(a field that is not known here)"
+    return ".".join(path)
 
 
 def _what(item: dict[str, Any]) -> str:

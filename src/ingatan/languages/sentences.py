@@ -36,9 +36,11 @@ def split(text: str) -> list[Sentence]:
     for found in _END.finditer(text):
         if any(begin < found.start() and found.end() < end for begin, end in quoted):
             continue
+        if found[0][-1] in "\"”’'" and text[found.end() : found.end() + 2].strip().islower():
+            continue  # a quotation inside a sentence that goes on
         if found[0] == "." and _ABBREVIATION.search(text[max(start, found.start() - 12) : found.start()]):
             continue
-        _add(sentences, text[start : found.end()], found[0])
+        _add(sentences, text[start : found.end()], "" if found[0][-1] in "\"”’'" else found[0])
         start = found.end()
     if not cut:
         _add(sentences, text[start:], "")

@@ -19,10 +19,11 @@ from ingatan.embeddings import Vector
 from ingatan.languages.detect import language_of
 from ingatan.memories import policy, registry
 from ingatan.memories.decision_context import Limits, Mode, PolicyContext, Writer
+from ingatan.memories.refusals import Refusal
 from ingatan.memories.statements import statements
+from ingatan.screening import screen
 from ingatan.storage.database import Connection
 from ingatan.types import (
-    NEVER_STORED,
     Candidate,
     Decision,
     Evidence,
@@ -204,6 +205,29 @@ def settle(
     return Settled(candidate_id=candidate_id, decision=decision, memory_id=memory_id, entries=tuple(entries))
 
 
+def refuse(connection: Connection, principal: Principal, refusal: Refusal, conversation_id: UUID) -> Entry:
+    """Note for the person's own list that something they said was refused, and why; without its text."""
+    candidate_id = new_id()
+    reasons = [reason.value for reason in refusal.reasons]
+    connection.run(
+        "candidates.record",
+        tenant_id=principal.tenant_id,
+        id=candidate_id,
+        subject_id=principal.subject_id,
+        writer_id=principal.subject_id,
+        conversation_id=conversation_id,
+        message_ids=[refusal.message_id],
+        type=MemoryType.FACT.value,
+        payload={},
+        decision=Outcome.REJECT.value,
+        reasons=reasons,
+        policy_version=policy.POLICY_VERSION,
+        memory_id=None,
+    )
+    details = {"decision": Outcome.REJECT.value, "reasons": reasons, "policy_version": policy.POLICY_VERSION}
+    return Entry(action=AuditAction.CANDIDATE_DECIDED, entity_type="candidate", entity_id=candidate_id, details=details)
+
+
 def record(
     connection: Connection,
     principal: Principal,
@@ -212,10 +236,10 @@ def record(
     candidate_id: UUID,
     memory_id: UUID | None,
 ) -> None:
-    """Keep the decision for the person's own list; without any text for the never-stored classes."""
-    keeps_text = decision.outcome is not Outcome.ACCEPT and not NEVER_STORED & set(decision.reasons)
-    duplicate = decision.reinforces is not None
-    payload: dict[str, Any] = {"text": candidate.text} if keeps_text and not duplicate else {}
+    """Keep the decision for the person's own list; with the text only where screening finds nothing in it."""
+    said = (candidate.text, *(evidence.quote for evidence in candidate.evidence))
+    keeps_text = decision.outcome is not Outcome.ACCEPT and not screen(said, language=candidate.language)
+    payload: dict[str, Any] = {"text": candidate.text} if keeps_text else {}
     connection.run(
         "candidates.record",
         tenant_id=principal.tenant_id,

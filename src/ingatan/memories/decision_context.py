@@ -39,7 +39,8 @@ class Writer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyContext:
     """The state a candidate is decided over. ``turns`` are the cited turns by id; ``active`` and ``expired`` are this
-    person's memories, the expired ones still kept; ``erased_at`` says when which of the candidate's words were erased; ``written_in_conversation`` counts new memories written from it."""
+    person's memories, the expired ones still kept; ``erased_at`` says when which of the
+    candidate's words were erased; ``written_in_conversation`` counts new memories written from it."""
 
     turns: Mapping[UUID, Turn] = field(default_factory=dict)
     active: Sequence[Memory] = ()

@@ -36,7 +36,10 @@ POLICY_VERSION = "assistant-1"
 FORGET_OVERLAP_MIN = 0.6
 """The share of the words to forget that a memory must hold to be meant, when it is the only one that holds so many."""
 _CLOCK_SKEW_MAX = timedelta(days=1)
-_INNER_END = re.compile(r"(?<![A-Z])(?<!\b[A-Z][a-z])(?<!\b[A-Za-z]{3})[.!?]+[\"')\u201d]*\s+(?=[^\W\d_]{2,})")
+_INNER_END = re.compile(
+    r"(?<!\b[A-Za-z])(?<!\b(?:Mr|Dr|No|Jl|St|Ir|vs|Tn|Ny|Tp|TP|Kp))(?<!\b(?:Mrs|Plt|dll|dsb|ThS|etc|Jln|Kab|Kec))"
+    r"[.!?]+[\"')\u201d]*\s+(?=[^\W\d_])"
+)
 _REMEMBERED = frozenset({MemoryType.PREFERENCE, MemoryType.FACT})
 _SIGNED = frozenset({SourceKind.SETTINGS, SourceKind.EVENT, SourceKind.APPROVAL})
 

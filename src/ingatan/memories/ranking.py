@@ -9,20 +9,21 @@ shipped cohort of sentences in the memory's language, then squashed.
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 import numpy as np
 
 from ingatan.embeddings import Vector
-from ingatan.text import unaccent, words
+from ingatan.text import fold, unaccent
 
 SQUASH_STEEPNESS = 1.6
 """How fast relevance rises around the centre, per standard deviation of the cohort."""
-SQUASH_CENTRE = 1.5
+SQUASH_CENTRE = 1.0
 """Standard deviations above the cohort's mean at which semantic relevance is one half."""
-LEXICAL_SHARE = 0.25
+LEXICAL_SHARE = 0.15
 """Part of relevance that comes from shared words when a vector is there; without one it is all of it."""
 STEM_CHARS = 5
 """Words of this length or more that begin alike count as alike: a light stemming that serves all three languages."""
@@ -63,31 +64,49 @@ def semantic(similarity: float, cohort: Cohort) -> float:
     return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, SQUASH_STEEPNESS * (z - SQUASH_CENTRE)))))
 
 
-def stems(value: str, ignored: frozenset[str]) -> frozenset[str]:
-    """The comparable words of ``value``: folded, unaccented, cut to their beginnings, without ``ignored`` words."""
-    return frozenset(unaccent(word)[:STEM_CHARS] for word in words(value) if word not in ignored)
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The comparable beginnings of a question's words, and one pattern that finds any of them in a memory's view."""
+
+    stems: frozenset[str]
+    pattern: re.Pattern[str]
+
+    def shared(self, text: str) -> frozenset[str]:
+        """Which of the question's stems begin a word of ``text``."""
+        return frozenset(self.pattern.findall(view(text)))
 
 
-def lexical(query: frozenset[str], document: frozenset[str], rarity: Mapping[str, float]) -> float:
-    """Share in [0, 1] of the question's words, weighted by rarity, that the memory contains; 0 for no words."""
-    total = sum(rarity.get(stem, 1.0) for stem in query)
-    return sum(rarity.get(stem, 1.0) for stem in query & document) / total if total else 0.0
+def view(text: str) -> str:
+    """``text`` as it is compared: folded and unaccented."""
+    return unaccent(fold(text))
 
 
-def rarities(documents: Sequence[frozenset[str]]) -> dict[str, float]:
-    """Inverse document frequency of each stem within ``documents``, in (0, 1]."""
-    counts: dict[str, int] = {}
-    for document in documents:
-        for stem in document:
-            counts[stem] = counts.get(stem, 0) + 1
-    ceiling = math.log(1 + len(documents)) or 1.0
-    return {stem: math.log(1 + len(documents) / count) / ceiling for stem, count in counts.items()}
+def wording(query_words: Sequence[str], ignored: frozenset[str]) -> Wording:
+    """The stems of the question's words without ``ignored`` ones; longest first, so that the longest is found."""
+    stems = {unaccent(word)[:STEM_CHARS] for word in query_words if word not in ignored}
+    options = "|".join(re.escape(stem) for stem in sorted(stems, key=lambda stem: (-len(stem), stem)))
+    return Wording(frozenset(stems), re.compile(rf"(?<![^\W_])(?:{options})" if options else r"(?!)"))
 
 
-def recency(confirmed_at: datetime, now: datetime, half_life_days: float) -> float:
+def overlaps(asked: Wording, texts: Sequence[str]) -> list[float]:
+    """For each text the share in [0, 1] of the question's stems it holds, each weighted by its rarity among texts."""
+    shared = [asked.shared(text) for text in texts]
+    counts = Counter(stem for stems in shared for stem in stems)
+    weights = {stem: math.log(1 + len(texts) / (counts[stem] or 1)) for stem in asked.stems}
+    total = sum(weights.values())
+    return [sum(weights[stem] for stem in stems) / total if total else 0.0 for stems in shared]
+
+
+def relevance(similarity: float | None, cohort: Cohort | None, overlap: float) -> float:
+    """Meaning and words together, in [0, 1]; the words alone where there is no vector."""
+    if similarity is None or cohort is None:
+        return overlap
+    return (1 - LEXICAL_SHARE) * semantic(similarity, cohort) + LEXICAL_SHARE * overlap
+
+
+def recency(age_days: float, half_life_days: float) -> float:
     """0.5 ** (age / half-life) in (0, 1]; a time in the future counts as now and gains nothing."""
-    age = max(now - confirmed_at, timedelta(0))
-    return float(0.5 ** min(age / timedelta(days=half_life_days), 1_000.0))
+    return 0.5 ** min(max(age_days, 0.0) / half_life_days, 1_000.0)
 
 
 def score(*, relevance: float, recency: float, importance: float, weights: Weights) -> float:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
 
 from ingatan.embeddings import Vector
 from ingatan.errors import BadRequest
@@ -22,6 +22,7 @@ from ingatan.types import MemoryType, Principal, SourceKind, Trust
 QUERY_CHARS_MAX = 20_000
 """A longer query is refused (422); what is embedded and compared is cut further."""
 QUERY_WORDS_MAX = 400
+DAY_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,13 @@ class Eligible:
 
     consent: str
     rows: Sequence[Any]
+
+
+class Scored(NamedTuple):
+    """An eligible row with its score."""
+
+    score: float
+    row: Any
 
 
 def check_query(query: str) -> str:
@@ -72,36 +80,35 @@ def rank(
     weights: ranking.Weights,
     ignored_words: frozenset[str],
     now: datetime,
-) -> list[Recalled]:
+) -> list[Scored]:
     """All of ``found``, best first by (score, id). Rows without a vector are ranked by their words."""
-    asked = ranking.stems(" ".join(words(query)[:QUERY_WORDS_MAX]), ignored_words)
-    documents = [ranking.stems(row.text, ignored_words) for row in found.rows]
-    rarity = ranking.rarities(documents)
-    result: list[Recalled] = []
-    for row, document in zip(found.rows, documents, strict=True):
-        overlap = ranking.lexical(asked, document, rarity)
-        cohort = cohorts.get(row.language) or next(iter(cohorts.values()), None)
-        relevance = overlap
-        if row.similarity is not None and cohort is not None:
-            meaning = ranking.semantic(row.similarity, cohort)
-            relevance = (1 - ranking.LEXICAL_SHARE) * meaning + ranking.LEXICAL_SHARE * overlap
-        value = ranking.score(
-            relevance=relevance,
-            recency=ranking.recency(row.confirmed_at, now, weights.half_life_days),
-            importance=row.importance,
-            weights=weights,
+    asked = ranking.wording(words(query)[:QUERY_WORDS_MAX], ignored_words)
+    shares = ranking.overlaps(asked, [row.text for row in found.rows])
+    likely = next(iter(cohorts.values()), None)
+    at = now.timestamp()
+    scored = [
+        Scored(
+            ranking.score(
+                relevance=ranking.relevance(row.similarity, cohorts.get(row.language, likely), overlap),
+                recency=ranking.recency((at - row.confirmed_at) / DAY_SECONDS, weights.half_life_days),
+                importance=row.importance,
+                weights=weights,
+            ),
+            row,
         )
-        result.append(_recalled(row, value))
-    return sorted(result, key=lambda record: (-record.score, record.id.bytes))
+        for row, overlap in zip(found.rows, shares, strict=True)
+    ]
+    return sorted(scored, key=lambda item: (-item.score, item.row.id.bytes))
 
 
-def fit(ranked: Sequence[Recalled], bounds: Bounds) -> tuple[Recalled, ...]:
+def fit(ranked: Sequence[Scored], bounds: Bounds) -> tuple[Recalled, ...]:
     """The best ``top_k`` that fit into ``max_chars`` of prompt block; one too long for the rest is passed over."""
     chosen: list[Recalled] = []
     left = bounds.max_chars
-    for record in ranked:
+    for item in ranked:
         if len(chosen) == bounds.top_k:
             break
+        record = _recalled(item)
         cost = len(packet.line(record)) + 1
         if cost <= left:
             chosen.append(record)
@@ -109,15 +116,16 @@ def fit(ranked: Sequence[Recalled], bounds: Bounds) -> tuple[Recalled, ...]:
     return tuple(chosen)
 
 
-def _recalled(row: Any, score: float) -> Recalled:
+def _recalled(item: Scored) -> Recalled:
+    row = item.row
     return Recalled(
         id=row.id,
         type=MemoryType(row.type),
         text=row.text,
-        score=score,
+        score=item.score,
         trust=Trust(row.trust),
         source=SourceKind(row.source_kind),
         source_erased=row.source_erased,
         conversation_id=row.conversation_id,
-        effective_at=row.effective_at,
+        effective_at=datetime.fromtimestamp(row.effective_at, UTC),
     )

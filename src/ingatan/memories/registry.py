@@ -123,6 +123,12 @@ def write(connection: Connection, principal: Principal, new: NewVersion) -> None
             effective_at=new.effective_at,
             expires_at=new.expires_at,
         )
+        connection.run(
+            "registry.start_counter",
+            tenant_id=principal.tenant_id,
+            subject_id=principal.subject_id,
+            memory_id=new.id,
+        )
         for n, evidence in enumerate(new.evidence):
             connection.run("registry.insert_evidence", **key, n=n, message_id=evidence.message_id, quote=evidence.quote)
         if new.vector is not None:
@@ -181,12 +187,6 @@ def model_id(connection: Connection, name: str, dimensions: int) -> int:
     if row.dimensions != dimensions:
         raise StartRefused(f"The embedding model '{name}' had {row.dimensions} dimensions and now has {dimensions}.")
     return int(row.id)
-
-
-def count_uses(connection: Connection, principal: Principal, ids: Sequence[UUID], at: datetime) -> None:
-    """One more use of each of the caller's memories ``ids``."""
-    if ids:
-        connection.run("registry.count_uses", **_owner(principal), ids=list(ids), at=at)
 
 
 def counts(connection: Connection, principal: Principal) -> dict[str, int]:

@@ -18,6 +18,7 @@ _OPENERS = re.compile(
 _MARKS = re.compile('["\u201c\u201d\u00ab\u00bb]')
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'"})
 _QUOTED = re.compile('["\u201c\u00ab][^"\u201d\u00bb]*["\u201d\u00bb]')
+_WHOLLY_QUOTED = re.compile('["\u201c]([^"\u201c\u201d]*)["\u201d]')
 _ONE_REPLY = re.compile(r"\byour (?:reply|response|answer)\b")
 _ONESELF = re.compile(r"\s(?:i|my|we|saya|aku|tôi)\b")
 _ABOUT_ONE = frozenset(
@@ -35,6 +36,8 @@ def _folded(text: str) -> str:
 
 def is_statement(text: str) -> bool:
     """Whether ``text`` alone reads as a statement about oneself or a standing wish on how to be answered."""
+    whole = _WHOLLY_QUOTED.fullmatch(text.strip())
+    text = whole[1] if whole else text
     folded = _QUOTED.sub(" ", _OPENERS.sub("", _folded(text).lstrip("-*\u2022 ")))
     if folded.rstrip(" \"'").endswith("?") or pattern("condition").match(folded) or pattern("rendering").match(folded):
         return False

@@ -22,7 +22,7 @@ CUTS_MAX = 4
 
 _PASTED = re.compile(
     r"```|[{\[]\s*[\"'][^\n]{0,80}[\"']\s*:|\w\s*=\s*[\"'{\[(]|\w\(\s*[\"']|</?[a-z]\w*[^>\n]{0,80}>|//|/\*"
-    r"|(?:^|\n)\s*(?:def \w+\(|import \w+\s*\n|from \w+ import|select .{1,60} from |insert into|>|\|)"
+    r"|(?:^|\n)[ \t]{0,20}(?:def \w+\(|import \w+\s*\n|from \w+ import|select .{1,60} from |insert into|>|\|)"
     r"|(?:^|\n)(?:subject|from|to|cc|fw|re):|\n--\s*\n|[^\W\d]\w*,\w+,\w+|\w+;\w+;\w+|\w+\t\w+\t\w+",
     re.IGNORECASE,
 )
@@ -78,7 +78,9 @@ def _is_material(sentence: Sentence, languages: Sequence[Language]) -> bool:
 
 
 def _framed(view: str, languages: Sequence[Language]) -> bool:
-    return _any(languages, "frame", view) and not _any(languages, "standing_strong", view)
+    if not _any(languages, "frame", view):
+        return False
+    return not (_any(languages, "standing_strong", view) and _any(languages, "direct", view))
 
 
 def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bool) -> Statement | None:
@@ -107,10 +109,20 @@ def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bo
     clause = sentence.text[start:end].strip(_EDGES)
     if len(clause.split()) < STATEMENT_WORDS_MIN:
         return None
+    if _introduced(clause, languages):
+        return None
     kind = _kind(clause, languages, explicit=explicit, polite=polite is not None)
     if kind is None:
         return None
     return Statement(text=clause, type=kind[0], slot=kind[1], explicit=explicit, language=language_of(clause))
+
+
+def _introduced(clause: str, languages: Sequence[Language]) -> bool:
+    """Whether a colon brings in a first person whom the words before it do not speak for: a text to work on."""
+    before, colon, after = lowered(masked(clause)).partition(": ")
+    if not colon or any(_any(languages, name, before) for name in ("about_self", "standing", "change")):
+        return False
+    return _any(languages, "about_self", after)
 
 
 def _own_words(view: str, languages: Sequence[Language]) -> tuple[int, int]:
@@ -142,6 +154,8 @@ def _polite(view: str, languages: Sequence[Language]) -> int | None:
 def _before_question(clause: str, languages: Sequence[Language]) -> int | None:
     """Where in ``clause`` the statement ends: at its end, or where a question begins; None if all of it asks."""
     cut = _asking(clause, languages)
+    if cut is not None and clause[:cut].rstrip().endswith(":"):
+        return None  # "in one sentence: who ...": how to answer this question, not how to answer
     if _any(languages, "question", clause) and not _strong_statement(clause, languages):
         return None if _starts_question(clause, languages) else cut
     return len(clause) if cut is None else cut
@@ -190,15 +204,20 @@ def _kind(
 
 
 def _hint(view: str, languages: Sequence[Language], *, polite: bool) -> bool:
-    """A standing wish told only by how an answer may look, with nothing that could make it a fact about the person."""
+    """A standing wish told by no more than a sign that it stands, or by how an answer may look and no first person."""
+    if _any(languages, "standing_sure", view):
+        return True
     if not _any(languages, "form", view):
         return False
     return polite or not _any(languages, "about_self", view) or _any(languages, "standing_strong", view)
 
 
 def _doubtful(view: str, languages: Sequence[Language], *, standing_wish: bool, wish: bool) -> bool:
-    if not standing_wish and _any(languages, "doubt", view):
-        return True
+    if not _any(languages, "candid", view):
+        if _any(languages, "guess", view):
+            return True
+        if not standing_wish and _any(languages, "doubt", view):
+            return True
     return not wish and _any(languages, "passing", view) and not _any(languages, "change", view)
 
 

@@ -59,14 +59,15 @@ def _spoken() -> re.Pattern[str]:
         r"|mở khóa|kích hoạt|đăng nhập|cửa|két|khóa|truy cập|bí mật)|mk|khóa (?:api|bí mật|riêng)|khoa api|pass)"
     )
     me = r"(?:my|our|mine|saya|aku|gue|gua|gw|sy|ku|kantor|tôi|toi|mình|minh|em|tui|tớ|của)"
-    value = r"(?=[^\s,;]{3,})(?:[^\s]*\d[^\s]*|[^\s]*[#@$!%^&*_+~=][^\s]*)"
+    value = r"(?=\S{0,64}?[\d#@$!%^&*_+~=])[^\s,;]{3}"
     return re.compile(
-        rf"\b(?:my|our)\s(?:\S+\s){{0,4}}?{secret}\b(?! (?:manager|policy|policies|rules|reset tool|generator"
+        r"\b(?:code|combination|kode|mã)\s(?:for|to|of|untuk|buat|brankas|pintu|cho|két|cửa)\s(?:\S+\s){0,5}?\S{0,8}\d{3}"
+        rf"|\b(?:my|our)\s(?:\S+\s){{0,4}}?{secret}\b(?! (?:manager|policy|policies|rules|reset tool|generator"
         rf"|form))"
         rf"|\b{secret}(?:nya|ku)\b|\b{secret}\s(?:\S+\s){{0,3}}?{me}\b"
         rf"|\b{secret}\b\s?(?:(?:is|was|are|be|=|:|adalah|là|la|ialah|yaitu|itu|nya|-|→)\s?)+\S"
         rf"|\b{secret}\b[\s:=]+(?:\S+\s){{0,7}}?{value}"
-        rf"|{value}\s(?:is|adalah|là|itu|was)\s(?:\S+\s){{0,3}}?{secret}\b"
+        rf"|(?<!\S)\S{{3,64}}\s(?:is|adalah|là|itu|was)\s(?:\S+\s){{0,3}}?{secret}\b"
         rf"|\b(?:log ?in|sign in|unlock|masuk|login|đăng nhập|mở khóa|buka)\s(?:\S+\s){{0,5}}?(?:with|using|pakai"
         rf"|pake|dengan|bằng)\s(?:\S+\s){{0,3}}?{value}"
     )

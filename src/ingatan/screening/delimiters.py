@@ -18,10 +18,10 @@ def _fake() -> re.Pattern[str]:
     )
     role = r"(?:system|assistant|developer|human|sistem|hệ thống|trợ lý|user|asisten|admin)"
     return re.compile(
-        rf"<\s*/?\s*{part}\b[^<>]{{0,80}}>|<\|[^|]{{0,40}}\|>|\[/?(?:inst|{role}|end of [^\]]{{1,30}})\]"
+        rf"<\s{{0,3}}/?\s{{0,3}}{part}\b[^<>]{{0,80}}>|<\|[^|]{{0,40}}\|>|\[/?(?:inst|{role}|end of [^\]]{{1,30}})\]"
         rf"|<<\s*/?sys\s*>>"
-        rf"|(?:^|[\n.!?\"'#*>`-]\s*){role}(?: message| prompt| note| override)?\s*(?::|=>|>>)"
-        rf"|#{{2,}}\s*{part}\b|```\s*{part}\b|-{{3,}}\s*(?:begin|end|new)?\s*{part}|={{3,}}\s*(?:begin"
+        rf"|(?:^|[\n.!?\"'#*>`-]\s{{0,5}}){role}(?: message| prompt| note| override)?\s*(?::|=>|>>)"
+        rf"|(?<!#)#{{2,6}}\s{{0,3}}{part}\b|```\s{{0,3}}{part}\b|(?<!-)-{{3,12}}\s{{0,3}}(?:begin|end|new)?\s*{part}|(?<!=)={{3,12}}\s{{0,3}}(?:begin"
         rf"|end)?\s*{part}"
         r"|!\[[^\]]{0,200}\]\(|<\s*(?:script|iframe|img|svg|a\s+href|style|meta|form)\b"
         r"|\{\{[^}]{0,200}\}\}|\{%[^%]{0,200}%\}"

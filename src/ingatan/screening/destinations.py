@@ -19,7 +19,7 @@ def _order() -> re.Pattern[str]:
         r"|kunjungi|laporkan"
         r"|gửi|gui|chuyển|chuyen|đăng|tải|sao chép|chuyển tiếp|truy cập|mở)"
     )
-    target = r"(?:[\w.+-]+\s?(?:@|\[at\]|\(at\))\s?[\w-]+(?:\.[\w-]+)*|https?://\S|ftp://\S|hxxps?\S|www\.\w|\b[a-z0-9-]+\.(?:onion|ru|xyz|io|net|com|org|example|id|vn)\b)"
+    target = r"(?:[\w.+-]{1,64}\s?(?:@|\[at\]|\(at\))\s?[\w-]|https?://\S|ftp://\S|hxxps?\S|www\.\w|\b[a-z0-9-]+\.(?:onion|ru|xyz|io|net|com|org|example|id|vn)\b)"
     return re.compile(rf"\b{act}\b[^.!?\n]{{0,120}}?{target}")
 
 

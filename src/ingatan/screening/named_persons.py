@@ -27,7 +27,8 @@ def _named() -> re.Pattern[str]:
         r"|cậu|dì|thầy|thằng|con)"
     )
     verb = (
-        r"(?:lives?|works?|comes|drinks|eats|likes|loves|prefers|hates|wants|needs|speaks|told|said|says|moved"
+        r"(?:lives?|works?|handles|manages|runs|sits|leads|suka marah|marah|thường"
+        r"|comes|drinks|eats|likes|loves|prefers|hates|wants|needs|speaks|told|said|says|moved"
         r"|married|owns"
         r"|drives|earns|wrote|enjoys|studies|teaches|resigned|retired|plays|went|knows|thinks|stays|lived|worked"
         r"|joined"
@@ -44,7 +45,7 @@ def _named() -> re.Pattern[str]:
         r"|tinggal|bekerja|menikah|lahir|bilang|sukanya|orangnya)"
     )
     return re.compile(
-        rf"(?<!\w){title}\.? {name}(?: {name}){{0,3}},? (?:\w+ ){{0,2}}?{verb}\b"
+        rf"(?<!\w){title}\.? {name}(?: {name}){{0,3}},? (?:\w+ ){{0,5}}?{verb}\b"
         rf"|(?:^|[.!?:;\n]\s*|\b(?:that|bahwa|kalau|rằng|remember|note|ingat|catat|colleague"
         rf"|teman)[,:]? ){name}(?: {name}){{0,3}} (?:(?:always|never|usually|often|also|really|only"
         rf"|just) )?{plain_verb}\b"

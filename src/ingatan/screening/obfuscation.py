@@ -32,11 +32,11 @@ _TRIGGERS = ("ignore", "password", "system", "instruct", "prompt", "reveal", "ab
 @cache
 def _signs() -> dict[str, re.Pattern[str]]:
     return {
-        "base64": re.compile(r"(?<![\w+/])[A-Za-z0-9+/_-]{16,}={0,2}(?![\w+/])"),
-        "hex": re.compile(r"(?<!\w)(?:[0-9a-fA-F]{2}[ :]?){12,}(?!\w)"),
-        "percent": re.compile(r"(?:%[0-9A-Fa-f]{2}.{0,8}?){3,}"),
+        "base64": re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{16,}+={0,2}"),
+        "hex": re.compile(r"(?<!\w)(?:[0-9a-fA-F]{2}[ :]?){12,}+(?!\w)"),
+        "percent": re.compile(r"(?:%[0-9A-Fa-f]{2}.{0,8}?){3}"),
         "spaced": re.compile(r"(?<!\w)(?:\w[ ._*|-]){4,}\w(?!\w)"),
-        "leet": re.compile(r"(?i)\b(?=\w*[a-z])(?=[\w@$!]*[013457@$!])[\w@$!]{4,}"),
+        "leet": re.compile(r"(?i)(?<![\w@$!])(?=\w{0,40}[a-z])(?=[\w@$!]{0,40}[013457@$!])[\w@$!]{4,40}"),
         "tags": re.compile("[\U000e0020-\U000e007e]{2,}|[\u202a\u202b\u202d\u202e\u2066-\u2068]"),
         "split": re.compile("(?<=[A-Za-z])[\u200b-\u200f\u2060-\u2064\ufeff\u034f\u180e]+(?=[A-Za-z])"),
     }

@@ -4,6 +4,7 @@ A pattern is words separated by spaces. Each place may be
 
 ``word``    that word; in Vietnamese lists also the word typed without its marks
 ``a|b``     one of several
+``a_b``     words that belong together, as one of several
 ``pre*``    any word with that beginning
 ``@set``    a word or phrase of a named set
 ``#``       a word with a digit in it
@@ -85,6 +86,8 @@ def _place(text: str, sets: Mapping[str, Sequence[str]], *, unmarked: bool) -> P
                     words.add(member)
                 else:
                     phrases.append(split)
+        elif "_" in part:
+            phrases.extend(tuple(form.split("_")) for form in spellings(part, unmarked=unmarked))
         else:
             words.update(spellings(part, unmarked=unmarked))
     return Place(

@@ -17,6 +17,7 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.!?;:\n]|[,()\"\u201c\u201d]|--|[\u20
 _STOPS = frozenset(".!?;\n")
 _PAUSES = frozenset(':,()"\u201c\u201d\u2013\u2014')
 _NUMBER = re.compile(r"(?<=\d)[.,](?=\d)")
+_ABBREVIATED = re.compile(r"\b(st|mr|mrs|ms|dr|jl|no|prof|ir)\.")
 _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "`": "'", "\u02bc": "'"})
 _LOOKALIKES = str.maketrans(
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u043a\u043c\u043d\u0442\u0432\u0261"
@@ -39,7 +40,7 @@ def readable(text: str) -> str:
 def split(text: str) -> tuple[str, ...]:
     """The words of a readable text, contractions opened, "." for a sentence's end, "," for a pause; begins with "."."""
     words = ["."]
-    for word in _WORD.findall(_NUMBER.sub("", text)):
+    for word in _WORD.findall(_ABBREVIATED.sub(r"\1", _NUMBER.sub("", text))):
         if word in _STOPS:
             words.append(".")
         elif word in _PAUSES or word == "--":

@@ -1,6 +1,6 @@
 """The way to a row: a pool of connections whose every transaction carries the caller's scope.
 
-Row-level security reads ``ingatan.tenant``, ``ingatan.subject`` and ``ingatan.power``, set by SET LOCAL together with
+Row-level security reads ``ingatan.scope`` (tenant, subject, power: one statement), set by SET LOCAL together with
 the first query, in its round trip. Nothing here logs a query or a parameter.
 """
 
@@ -157,7 +157,7 @@ class Database:
         self._drain_lock = threading.Lock()
         self._pool = ConnectionPool(
             url,
-            min_size=min(2, pool_size),
+            min_size=1,
             max_size=pool_size,
             timeout=timeout_seconds,
             reconnect_timeout=RECONNECT_SECONDS,
@@ -210,6 +210,18 @@ class Database:
             guarded(name, lambda: _trip(driver, cursor, opening, query, params))
             return guarded(name, cursor.fetchall)
 
+    def act(
+        self, principal: Principal, name: str, /, *, power: Power = Power.PERSON, durable: bool = True, **params: Any
+    ) -> None:
+        """One statement in a transaction of its own, committed, in one round trip; see ``write`` for ``durable``."""
+        relaxed = () if durable else (b"set local synchronous_commit = off",)
+        query = queries.load(name)
+        with self._borrowed() as driver:
+            guarded(
+                name,
+                lambda: _trip(driver, driver.cursor(), (b"begin", *scope(principal, power), *relaxed), query, params),
+            )
+
     @contextmanager
     def _transaction(self, opening: tuple[bytes, ...]) -> Iterator[Connection]:
         with self._borrowed() as driver:
@@ -242,12 +254,9 @@ class Database:
 
 
 def scope(principal: Principal, power: Power) -> tuple[bytes, ...]:
-    """The SET LOCAL statements of a scope. Only UUIDs and members of ``Power`` become literals; TypeError otherwise."""
-    return (
-        b"set local ingatan.tenant = '%s'" % _literal(principal.tenant_id),
-        b"set local ingatan.subject = '%s'" % _literal(principal.subject_id),
-        b"set local ingatan.power = '%s'" % Power(power).value.encode(),
-    )
+    """The SET LOCAL statement of a scope. Only UUIDs and members of ``Power`` become literals; TypeError otherwise."""
+    words = (_literal(principal.tenant_id), _literal(principal.subject_id), Power(power).value.encode())
+    return (b"set local ingatan.scope = '%s'" % b" ".join(words),)
 
 
 def _literal(value: object) -> bytes:

@@ -26,11 +26,11 @@ $$;
 
 -- Unset, empty: null, which equals no row's value. Inlined by the planner.
 create function ingatan_tenant() returns uuid language sql stable parallel safe
-    return nullif(current_setting('ingatan.tenant', true), '')::uuid;
+    return nullif(split_part(current_setting('ingatan.scope', true), ' ', 1), '')::uuid;
 create function ingatan_subject() returns uuid language sql stable parallel safe
-    return nullif(current_setting('ingatan.subject', true), '')::uuid;
+    return nullif(split_part(current_setting('ingatan.scope', true), ' ', 2), '')::uuid;
 create function ingatan_power() returns text language sql stable parallel safe
-    return current_setting('ingatan.power', true);
+    return split_part(current_setting('ingatan.scope', true), ' ', 3);
 
 do $$
 declare
@@ -141,6 +141,11 @@ create policy job_reads on audit_pending for select to ingatan_app
     using (tenant_id = ingatan_tenant() and ingatan_power() = 'job');
 create policy job_seals on audit_pending for delete to ingatan_app
     using (tenant_id = ingatan_tenant() and ingatan_power() = 'job');
+create policy job_reads on memory_uses for select to ingatan_app
+    using (tenant_id = ingatan_tenant() and ingatan_power() = 'job');
+create policy job_counts on memory_uses for update to ingatan_app
+    using (tenant_id = ingatan_tenant() and ingatan_power() = 'job')
+    with check (tenant_id = ingatan_tenant() and ingatan_power() = 'job');
 create policy job_reads on idempotency_keys for select to ingatan_app
     using (tenant_id = ingatan_tenant() and ingatan_power() = 'job');
 create policy job_cleans on idempotency_keys for delete to ingatan_app

@@ -17,14 +17,19 @@ values (%(tenant_id)s, 0, %(seq)s, %(id)s, %(at)s, %(actor_id)s, %(action)s, %(e
 update audit_heads set seq = %(seq)s, mac = %(mac)s where tenant_id = %(tenant_id)s and lane = 0;
 
 -- name: audit.enqueue
--- One row that the sealer will chain: the hot path pays one insert and takes no lock.
+-- One row that the sealer will chain: the path of every answer pays one insert and waits for no chain.
 insert into audit_pending (tenant_id, id, at, actor_id, action, entity_type, entity_id, details)
-values (%(tenant_id)s, %(id)s, %(at)s, %(actor_id)s, %(action)s, %(entity_type)s, %(entity_id)s, %(details)s);
+values (%(tenant_id)s, %(id)s, %(at)s, %(actor_id)s, %(action)s, %(entity_type)s, null, %(details)s);
+
+-- name: audit.count_uses
+-- Uses reported since the last time; a memory erased meanwhile has no counter, and gets none.
+update memory_uses set count = count + %(count)s, last_at = greatest(last_at, %(at)s)
+where tenant_id = %(tenant_id)s and memory_id = %(memory_id)s;
 
 -- name: audit.take_pending
--- Remove and return up to limit pending rows, oldest first; rows another sealer holds are left to it.
+-- Remove and return up to limit pending rows, oldest first; what another sealer takes meanwhile is not returned twice.
 with taken as (
-    select id from audit_pending where tenant_id = %(tenant_id)s order by id limit %(limit)s for update skip locked
+    select id from audit_pending where tenant_id = %(tenant_id)s order by id limit %(limit)s
 )
 delete from audit_pending p using taken where p.tenant_id = %(tenant_id)s and p.id = taken.id
 returning p.id, p.at, p.actor_id, p.action, p.entity_type, p.entity_id, p.details;

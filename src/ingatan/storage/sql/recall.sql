@@ -1,8 +1,9 @@
 -- name: recall.eligible
 -- Everything the caller may be reminded of, with the similarity to the question where a vector exists. Always at least
 -- one row: it carries consent, and a null id when there is nothing.
-select coalesce(s.consent, 'unset') as consent, m.id, m.version, m.type, m.slot, m.text, m.language, m.importance,
-       m.trust, m.source_kind, m.conversation_id, m.source_erased, m.effective_at, m.confirmed_at,
+select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.text, m.language, m.importance, m.trust, m.source_kind,
+       m.conversation_id, m.source_erased, extract(epoch from m.effective_at)::float8 as effective_at,
+       extract(epoch from m.confirmed_at)::float8 as confirmed_at,
        1 - (e.v <=> %(vector)s::halfvec) as similarity
 from (select 1) as one
 left join subjects s on s.tenant_id = %(tenant_id)s and s.id = %(subject_id)s

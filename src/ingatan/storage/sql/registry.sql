@@ -53,6 +53,11 @@ values (%(tenant_id)s, %(id)s, %(version)s, %(subject_id)s, %(subject_id)s, %(ty
         %(text_hash)s, %(language)s, %(importance)s, %(trust)s, 'active', %(source_kind)s, %(conversation_id)s,
         %(candidate_id)s, %(policy_version)s, %(effective_at)s, %(expires_at)s);
 
+-- name: registry.start_counter
+-- The counter of a memory's uses, kept through its versions.
+insert into memory_uses (tenant_id, scope_id, memory_id, last_at)
+values (%(tenant_id)s, %(subject_id)s, %(memory_id)s, now()) on conflict do nothing;
+
 -- name: registry.insert_evidence
 -- One quote of a version.
 insert into memory_evidence (tenant_id, memory_id, version, n, message_id, quote)
@@ -99,13 +104,6 @@ select id, dimensions from embedding_models where name = %(name)s;
 -- name: registry.add_model
 -- A model seen for the first time; nothing happens when another process was first.
 insert into embedding_models (name, dimensions) values (%(name)s, %(dimensions)s) on conflict (name) do nothing;
-
--- name: registry.count_uses
--- One more use of each of the caller's memories.
-insert into memory_uses (tenant_id, scope_id, memory_id, count, last_at)
-select %(tenant_id)s, %(subject_id)s, used, 1, %(at)s from unnest(%(ids)s::uuid[]) as used order by used
-on conflict (tenant_id, memory_id) do update
-set count = memory_uses.count + 1, last_at = greatest(memory_uses.last_at, excluded.last_at);
 
 -- name: registry.count
 -- Rows of the person by status.

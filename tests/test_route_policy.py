@@ -1,0 +1,64 @@
+"""Every route with the action it needs: a new route without a line here fails, and so does a line without a route."""
+
+from __future__ import annotations
+
+import pytest
+
+from ingatan import api
+from ingatan.access import GRANTS, Action, allowed
+from ingatan.types import Principal, Role, new_id
+
+ROUTES = {
+    ("POST", "/conversations"): Action.CONVERSATION_WRITE,
+    ("GET", "/conversations"): Action.CONVERSATION_READ,
+    ("GET", "/conversations/{id}"): Action.CONVERSATION_READ,
+    ("PATCH", "/conversations/{id}"): Action.CONVERSATION_WRITE,
+    ("DELETE", "/conversations/{id}"): Action.CONVERSATION_WRITE,
+    ("POST", "/conversations/{id}/messages"): Action.CONVERSATION_WRITE,
+    ("GET", "/conversations/{id}/messages"): Action.CONVERSATION_READ,
+    ("GET", "/conversations/{id}/window"): Action.CONVERSATION_READ,
+    ("GET", "/memories"): Action.MEMORY_READ,
+    ("GET", "/memories/{id}"): Action.MEMORY_READ,
+    ("GET", "/memories/{id}/versions"): Action.MEMORY_READ,
+    ("PATCH", "/memories/{id}"): Action.MEMORY_WRITE,
+    ("DELETE", "/memories/{id}"): Action.MEMORY_ERASE,
+    ("DELETE", "/memories"): Action.MEMORY_ERASE,
+    ("POST", "/candidates"): Action.CANDIDATE_PROPOSE,
+    ("GET", "/candidates"): Action.CANDIDATE_READ,
+    ("GET", "/consent"): Action.MEMORY_READ,
+    ("PUT", "/consent"): Action.CONSENT_WRITE,
+    ("POST", "/recall"): Action.RECALL,
+    ("GET", "/audit"): Action.AUDIT_READ,
+    ("GET", "/audit/verify"): Action.AUDIT_VERIFY,
+    ("GET", "/healthz"): Action.PUBLIC,
+    ("GET", "/readyz"): Action.PUBLIC,
+}
+
+
+def test_every_route_needs_its_action() -> None:
+    assert sorted(api.actions()) == sorted(ROUTES.items())
+
+
+def test_nothing_but_public_routes_answers_without_a_role() -> None:
+    nobody = Principal(new_id(), new_id(), roles=frozenset())
+    assert [action for action in Action if allowed(nobody, action)] == [Action.PUBLIC]
+
+
+@pytest.mark.parametrize(
+    ("role", "may", "may_not"),
+    [
+        (Role.USER, Action.MEMORY_ERASE, Action.AUDIT_READ),
+        (Role.USER, Action.RECALL, Action.SYSTEM_TURN_WRITE),
+        (Role.AUDITOR, Action.AUDIT_READ, Action.MEMORY_READ),
+        (Role.ADMIN, Action.AUDIT_VERIFY, Action.MEMORY_READ),
+        (Role.WRITER, Action.SYSTEM_TURN_WRITE, Action.MEMORY_READ),
+    ],
+)
+def test_roles_are_narrow(role: Role, may: Action, may_not: Action) -> None:
+    principal = Principal(new_id(), new_id(), roles=frozenset({role}))
+    assert allowed(principal, may)
+    assert not allowed(principal, may_not)
+
+
+def test_every_role_is_in_the_table() -> None:
+    assert GRANTS.keys() == set(Role)
