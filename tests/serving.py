@@ -15,12 +15,12 @@ from uuid import UUID
 import httpx
 import uvicorn
 from fastapi import FastAPI
-from ingatan.memories.extraction import Extractor
 
 from ingatan import api, settings
 from ingatan.app import App
 from ingatan.embeddings import Embedder
 from ingatan.identity import DEVELOPMENT_ISSUER, development_token, subject_uuid, tenant_uuid
+from ingatan.memories.extraction import Extractor
 from ingatan.sweeper import SweepReport
 from ingatan.testing import WordEmbedder
 from ingatan.types import Principal, Role

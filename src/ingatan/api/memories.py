@@ -147,8 +147,9 @@ def set_consent(app: Running, caller: Consenter, body: ConsentChange) -> dict[st
 
 def _candidate(caller: Principal, body: NewCandidate) -> Candidate:
     source = body.source
+    cited: tuple[Evidence, ...] = ()
     if isinstance(source, SelfSource):
-        kind, conversation_id, cited = SourceKind.SELF, None, ()
+        kind, conversation_id = SourceKind.SELF, None
     else:
         kind, conversation_id = SourceKind.TURN, source.conversation_id
         cited = tuple(Evidence(message_id=id, quote=body.quote or "") for id in source.message_ids)

@@ -23,7 +23,8 @@ def install(web: FastAPI, app: App) -> str | None:
     """Add the page to ``web``; returns the path of the one-time sign-in link, or None in production."""
     in_development = app.settings.environment is Environment.DEVELOPMENT
     link = SignInLink() if in_development else None
-    web.state.console = Pages(app, link=link)
+    pages = Pages(app, link=link)
+    web.state.console, web.state.console_sessions = pages, pages.sessions
     web.include_router(routes.everywhere)
     web.include_router(routes.development if in_development else routes.production)
     return f"/sign-in?{urlencode({'once': link.value})}" if link else None

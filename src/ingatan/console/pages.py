@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import resources
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from fastapi import Request, Response
@@ -22,7 +22,7 @@ from ingatan.app import App
 from ingatan.console import view
 from ingatan.console.labels import LANGUAGES, Labels, labels, preferred
 from ingatan.console.sessions import Sessions, SignInLink
-from ingatan.console.visitors import SignInNeeded, Visitor, pages_of, visitor_of
+from ingatan.console.visitors import SignInNeeded, Visitor, visitor_of
 from ingatan.conversations import Message
 from ingatan.erasure import Receipt
 from ingatan.errors import BadRequest, IngatanError
@@ -128,6 +128,11 @@ class Pages:
 
     def _asset(self, name: str) -> str:
         return f"/console/static/{name}?v={self.static[name][1]}"
+
+
+def pages_of(request: Request) -> Pages:
+    """The pages behind this request."""
+    return cast(Pages, request.app.state.console)
 
 
 def sentence(words: Labels, error: IngatanError) -> str:

@@ -18,9 +18,9 @@ from ingatan import clerk, conversations, idempotency
 from ingatan import text as texts
 from ingatan.access import Action
 from ingatan.console.labels import LANGUAGES, labels, preferred
-from ingatan.console.pages import STATIC, Outcome, PageRoute, Pages, sentence
+from ingatan.console.pages import STATIC, Outcome, PageRoute, Pages, pages_of, sentence
 from ingatan.console.sessions import COOKIE, LIFETIME_SECONDS, Session
-from ingatan.console.visitors import Acts, Anyone, Visitor, Visits, pages_of, person_of, visitor_of
+from ingatan.console.visitors import Acts, Anyone, Visitor, Visits, person_of, visitor_of
 from ingatan.demo import people
 from ingatan.erasure import Receipt
 from ingatan.errors import BadRequest, Forbidden, IngatanError, PolicyRefused, TooLarge

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 from fastapi import Form, Request
 
 from ingatan import demo
 from ingatan.access import Action, require
 from ingatan.console.labels import Labels, labels
-from ingatan.console.sessions import COOKIE, Session
+from ingatan.console.sessions import COOKIE, Session, Sessions
 from ingatan.errors import Forbidden, Unauthenticated
 from ingatan.types import Principal
-
-if TYPE_CHECKING:
-    from ingatan.console.pages import Pages
 
 
 class SignInNeeded(Unauthenticated):
@@ -54,14 +51,10 @@ def person_of(subject_id: object) -> demo.Person | None:
     return next((person for person in demo.people() if str(person.id) == str(subject_id)), None)
 
 
-def pages_of(request: Request) -> Pages:
-    """The pages behind this request."""
-    return cast("Pages", request.app.state.console)
-
-
 def visitor_of(request: Request) -> Visitor | None:
     """Who sent this request by its cookie, or None."""
-    session = pages_of(request).sessions.open(request.cookies.get(COOKIE))
+    sessions = cast(Sessions, request.app.state.console_sessions)
+    session = sessions.open(request.cookies.get(COOKIE))
     person = person_of(session.subject_id) if session else None
     return Visitor(person=person, session=session) if person and session else None
 
