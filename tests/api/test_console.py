@@ -299,3 +299,13 @@ def test_in_production_nobody_signs_in(server: embedded.EmbeddedServer, database
         assert httpx.get(f"{running.address}/sign-in?once=").status_code == 404
         for path in FORMS:
             assert httpx.post(f"{running.address}{path}", data={"csrf": ""}).status_code == 404
+
+
+def test_an_outage_is_a_page_without_a_trace(service: Service) -> None:
+    visit = Visit(service)
+    service.app.database.close()
+    for answer in (visit.client.get("/"), visit.send("/console/say", text=WORK)):
+        assert answer.status_code == 503
+        assert "The database does not answer right now." in answer.text
+        assert "Traceback" not in answer.text
+        assert answer.headers["content-security-policy"]
