@@ -15,12 +15,12 @@ from uuid import UUID
 import httpx
 import uvicorn
 from fastapi import FastAPI
-from ingatan.memories.extraction import Extractor
 
 from ingatan import api, settings
 from ingatan.app import App
 from ingatan.embeddings import Embedder
 from ingatan.identity import DEVELOPMENT_ISSUER, development_token, subject_uuid, tenant_uuid
+from ingatan.memories.extraction import Extractor
 from ingatan.sweeper import SweepReport
 from ingatan.testing import WordEmbedder
 from ingatan.types import Principal, Role
@@ -36,6 +36,7 @@ class Service:
     web: FastAPI
     address: str
     embedder: Embedder
+    sign_in: str | None = None
     clients: list[httpx.Client] = field(default_factory=list)
 
     def client(
@@ -85,7 +86,7 @@ def serving(
     embedder: Embedder | None = None,
     extractor: Extractor | None = None,
     pause: Callable[[str], None] = lambda step: None,
-    install: Callable[[FastAPI, App], object] = lambda web, app: None,
+    install: Callable[[FastAPI, App], str | None] = lambda web, app: None,
 ) -> Iterator[Service]:
     """Serve the database at ``url`` on a free loopback port until the block ends."""
     chosen = {
@@ -98,7 +99,7 @@ def serving(
     vectors = embedder or WordEmbedder()
     app = App.start(settings.load(chosen), embedder=vectors, extractor=extractor, pause=pause)
     web = api.create(app)
-    install(web, app)
+    sign_in = install(web, app)
     server = uvicorn.Server(uvicorn.Config(web, host="127.0.0.1", port=0, log_config=None, access_log=False))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -106,7 +107,7 @@ def serving(
     while not server.started and time.monotonic() < deadline:
         time.sleep(0.005)
     port = server.servers[0].sockets[0].getsockname()[1]
-    service = Service(app, web, f"http://127.0.0.1:{port}", vectors)
+    service = Service(app, web, f"http://127.0.0.1:{port}", vectors, sign_in)
     try:
         yield service
     finally:

@@ -28,7 +28,7 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        f"Every setting is an environment variable `{PREFIX}<GROUP>__<NAME>`; `{LEGACY_PREFIX}` is read as a prefix too. "
+        f"Every setting is an environment variable `{PREFIX}<GROUP>__<NAME>`; `{LEGACY_PREFIX}` is read too. "
         "The same setting under both prefixes with different values is refused at start, and so is an unknown name.",
     ]
     for name, info in Settings.model_fields.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ingatan.conversations import Conversation, Message
+from ingatan.memories.candidates import Decided
 from ingatan.types import Memory
 
 
@@ -57,6 +58,22 @@ def memory(item: Memory) -> dict[str, Any]:
             "message_ids": [str(evidence.message_id) for evidence in item.evidence],
             "quote": item.evidence[0].quote if item.evidence else item.text,
         },
+    }
+
+
+def decision(item: Decided) -> dict[str, Any]:
+    """One decision about the caller; no text for what is never stored."""
+    return {
+        "id": str(item.id),
+        "conversation_id": str(item.conversation_id) if item.conversation_id else None,
+        "message_ids": [str(id) for id in item.message_ids],
+        "type": item.type.value,
+        "text": item.text,
+        "decision": item.decision.value,
+        "reasons": [reason.value for reason in item.reasons],
+        "policy_version": item.policy_version,
+        "memory_id": str(item.memory_id) if item.memory_id else None,
+        "created_at": item.created_at.isoformat(),
     }
 
 

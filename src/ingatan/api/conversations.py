@@ -8,22 +8,18 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
 
-from ingatan import access, conversations, idempotency
+from ingatan import access, clerk, conversations, idempotency
 from ingatan.access import Action
 from ingatan.api import answers
 from ingatan.api.bodies import ConversationChange, NewConversation, NewTurns
 from ingatan.api.callers import IdempotencyKey, Running, needs
-from ingatan.audit import AuditAction, Entry
+from ingatan.audit import AuditAction
 from ingatan.types import MessageRole, Principal, new_id
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])
 Reader = Annotated[Principal, Depends(needs(Action.CONVERSATION_READ))]
 Writer = Annotated[Principal, Depends(needs(Action.CONVERSATION_WRITE))]
 Limit = Annotated[int, Query(ge=1, le=100)]
-
-
-def _entry(action: AuditAction, id: UUID, **details: object) -> Entry:
-    return Entry(action=action, entity_type="conversation", entity_id=id, details=details)
 
 
 @router.post("", status_code=201)
@@ -35,10 +31,15 @@ def create(app: Running, caller: Writer, body: NewConversation, key: Idempotency
         made = idempotency.take(connection, caller, claim, [id])
         if made is not None:
             return answers.conversation(conversations.get(connection, caller, made[0]))
-        conversation = conversations.create(
-            connection, caller, id=id, title=body.title, metadata=body.metadata, off_record=body.off_record
+        conversation = clerk.start(
+            connection,
+            caller,
+            app.audit,
+            id=id,
+            title=body.title,
+            metadata=body.metadata,
+            off_record=body.off_record,
         )
-        app.audit.append(connection, caller, [_entry(AuditAction.CONVERSATION_CREATED, id)])
     return answers.conversation(conversation)
 
 
@@ -69,7 +70,7 @@ def change(app: Running, caller: Writer, id: UUID, body: ConversationChange) -> 
     with app.database.write(caller) as connection:
         changed = conversations.change(connection, caller, id, title=body.title, off_record=body.off_record)
         details = {"off_record": body.off_record, "renamed": body.title is not None}
-        app.audit.append(connection, caller, [_entry(AuditAction.CONVERSATION_CHANGED, id, **details)])
+        app.audit.append(connection, caller, [clerk.entry(AuditAction.CONVERSATION_CHANGED, id, **details)])
     return answers.conversation(changed)
 
 
@@ -78,7 +79,7 @@ def delete(app: Running, caller: Writer, id: UUID) -> None:
     """Delete the view: hidden everywhere, swept no more. Memories written from it stay (DELETE /memories erases)."""
     with app.database.write(caller) as connection:
         conversations.hide(connection, caller, id)
-        app.audit.append(connection, caller, [_entry(AuditAction.CONVERSATION_DELETED, id)])
+        app.audit.append(connection, caller, [clerk.entry(AuditAction.CONVERSATION_DELETED, id)])
 
 
 @router.post("/{id}/messages", status_code=201)
@@ -103,9 +104,7 @@ def append(app: Running, caller: Writer, id: UUID, body: NewTurns, key: Idempote
         if made is not None:
             stored = conversations.by_id(connection, caller, made)
         else:
-            stored = conversations.append(connection, caller, id, turns, ids=ids)
-            appended = _entry(AuditAction.TURNS_APPENDED, id, message_ids=[str(item) for item in ids])
-            app.audit.append(connection, caller, [appended])
+            stored = clerk.append(connection, caller, app.audit, id, turns, ids=ids)
     return {"messages": [answers.message(item) for item in stored]}
 
 

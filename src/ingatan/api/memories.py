@@ -119,34 +119,13 @@ def decisions(
     """The decisions about the caller, newest first: what was refused, and why."""
     listing = f"candidates:{decision.value if decision else ''}"
     position = app.cursors.open(caller, listing, cursor)
+    before = (datetime.fromisoformat(position[0]), UUID(position[1])) if position else None
     with app.database.read(caller) as connection:
-        rows = connection.all(
-            "candidates.page",
-            tenant_id=caller.tenant_id,
-            subject_id=caller.subject_id,
-            decision=decision.value if decision else None,
-            before_at=datetime.fromisoformat(position[0]) if position else None,
-            before_id=UUID(position[1]) if position else None,
-            limit=limit + 1,
-        )
+        found = candidates.decisions(connection, caller, decision=decision, before=before, limit=limit + 1)
     following = None
-    if len(rows) > limit:
-        following = app.cursors.seal(caller, listing, rows[limit - 1].created_at, rows[limit - 1].id)
-    items = [
-        {
-            "id": str(row.id),
-            "conversation_id": str(row.conversation_id) if row.conversation_id else None,
-            "message_ids": [str(id) for id in row.message_ids],
-            "type": row.type,
-            "text": row.payload.get("text"),
-            "decision": row.decision,
-            "reasons": list(row.reasons),
-            "policy_version": row.policy_version,
-            "memory_id": str(row.memory_id) if row.memory_id else None,
-            "created_at": row.created_at.isoformat(),
-        }
-        for row in rows[:limit]
-    ]
+    if len(found) > limit:
+        following = app.cursors.seal(caller, listing, found[limit - 1].created_at, found[limit - 1].id)
+    items = [answers.decision(item) for item in found[:limit]]
     return answers.listing(items, following)
 
 

@@ -33,6 +33,7 @@ from ingatan.types import (
     Operation,
     Outcome,
     Principal,
+    Reason,
     SourceKind,
     Trust,
     Turn,
@@ -64,6 +65,57 @@ class Settled:
     def wrote(self) -> bool:
         """Whether a new version stands in the registry."""
         return any(entry.action is AuditAction.MEMORY_WRITTEN for entry in self.entries)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """One decision as the person may see it. ``text`` is None for what was accepted and what is never stored."""
+
+    id: UUID
+    conversation_id: UUID | None
+    message_ids: tuple[UUID, ...]
+    type: MemoryType
+    text: str | None
+    decision: Outcome
+    reasons: tuple[Reason, ...]
+    policy_version: str
+    memory_id: UUID | None
+    created_at: datetime
+
+
+def decisions(
+    connection: Connection,
+    principal: Principal,
+    *,
+    decision: Outcome | None,
+    before: tuple[datetime, UUID] | None,
+    limit: int,
+) -> list[Decided]:
+    """Up to ``limit`` decisions about the caller by (created_at, id) descending, after ``before``; None means all."""
+    rows = connection.all(
+        "candidates.page",
+        tenant_id=principal.tenant_id,
+        subject_id=principal.subject_id,
+        decision=decision.value if decision else None,
+        before_at=before[0] if before else None,
+        before_id=before[1] if before else None,
+        limit=limit,
+    )
+    return [
+        Decided(
+            id=row.id,
+            conversation_id=row.conversation_id,
+            message_ids=tuple(row.message_ids),
+            type=MemoryType(row.type),
+            text=row.payload.get("text"),
+            decision=Outcome(row.decision),
+            reasons=tuple(Reason(reason) for reason in row.reasons),
+            policy_version=row.policy_version,
+            memory_id=row.memory_id,
+            created_at=row.created_at,
+        )
+        for row in rows
+    ]
 
 
 def consider(
