@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -65,7 +65,7 @@ class ReadyEmbedder:
         vector = self._random.standard_normal(DIMENSIONS).astype(np.float32)
         return vector / np.float32(np.linalg.norm(vector))
 
-    def passages(self, texts: list[str]) -> list[Vector]:
+    def passages(self, texts: Sequence[str]) -> list[Vector]:
         """One random unit vector a text."""
         return [self._unit() for _ in texts]
 

@@ -1,8 +1,8 @@
 """Measure extraction and policy together on labelled utterances: lines of lang, text, expect, type or kind, never.
 
-Usage: ``python bench/utterances.py [--show] FILE...``. Each utterance is one turn of a new person. Prints per language
-and pooled: the share kept with the right type, how many of the never-stored classes were kept, and of the rest the share
-wrongly kept. ``--show`` prints every row that went wrong (do not use it on a half that is set aside).
+Usage: ``python bench/utterances.py [--show] FILE...``. Each utterance is a turn of a new person. Prints by language
+and pooled: the share kept with the right type, how many of the never-stored classes were kept, and how many of the rest
+were kept wrongly. ``--show`` prints each row that went wrong (not for a half that is set aside).
 """
 
 from __future__ import annotations

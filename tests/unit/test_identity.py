@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def test_a_valid_token_becomes_its_principal() -> None:
 
 @pytest.mark.parametrize("audience", [AUDIENCE, ["other", AUDIENCE]])
 def test_an_audience_that_names_us_is_accepted(audience: object) -> None:
-    assert resolver().resolve(bearer(token(aud=audience)))
+    assert resolver().resolve(bearer(token(aud=audience))).verified
 
 
 def unsigned(alg: str) -> str:
@@ -68,7 +69,7 @@ def unsigned(alg: str) -> str:
     return f"{part({'alg': alg})}.{part(claims())}."
 
 
-FORGED = {
+FORGED: dict[str, Callable[[], str]] = {
     "alg none": lambda: unsigned("none"),
     "alg None": lambda: unsigned("None"),
     "alg nOnE": lambda: unsigned("nOnE"),
@@ -125,11 +126,11 @@ def test_two_headers_are_refused_although_each_would_do() -> None:
     [{"iat": NOW + 2, "nbf": NOW + 2}, {"exp": NOW - 2}, {"exp": NOW}, {"iat": None}, {"exp": NOW + 60.5}],
 )
 def test_small_skew_is_accepted_at_both_ends(change: dict[str, Any]) -> None:
-    assert resolver().resolve(bearer(token(**change)))
+    assert resolver().resolve(bearer(token(**change))).verified
 
 
 def test_leeway_lengthens_a_session_by_itself_and_no_more() -> None:
-    assert resolver().resolve(bearer(token(exp=NOW - 29)))
+    assert resolver().resolve(bearer(token(exp=NOW - 29))).verified
     with pytest.raises(Unauthenticated):
         resolver().resolve(bearer(token(exp=NOW - 30)))
 
@@ -157,10 +158,10 @@ def test_a_key_set_file_follows_changes_and_survives_an_outage(tmp_path: Path) -
     file = KeySetFile(path)
     kept = JwtResolver([TrustedIssuer(ISSUER, AUDIENCE, ("Ed25519",), file)], clock=lambda: NOW)
     signed = jwt.encode({"alg": "Ed25519"}, claims(), first, algorithms=["Ed25519"])
-    assert kept.resolve(bearer(signed))
+    assert kept.resolve(bearer(signed)).verified
     path.write_text("{not json", encoding="utf-8")
     time.sleep(1.05)
-    assert kept.resolve(bearer(signed)), "an outage of the key source logs nobody out"
+    assert kept.resolve(bearer(signed)).verified, "an outage of the key source logs nobody out"
     write(second)
     time.sleep(1.05)
     with pytest.raises(Unauthenticated):

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ingatan.memories.decision_context import Consent, Limits, Mode, PolicyContext, Writer
+from ingatan.memories.decision_context import Limits, Mode, PolicyContext, Writer
 from ingatan.memories.policy import decide, never_stored
 from ingatan.types import (
     Candidate,
+    Consent,
     Decision,
     Evidence,
     Memory,
