@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ingatan import api
+from ingatan import api, console
 from ingatan.access import GRANTS, Action, allowed
 from ingatan.types import Principal, Role, new_id
 
@@ -37,6 +37,28 @@ ROUTES = {
 
 def test_every_route_needs_its_action() -> None:
     assert sorted(api.actions()) == sorted(ROUTES.items())
+
+
+PAGE = {
+    ("GET", "/", Action.MEMORY_READ),  # in development, with a session
+    ("GET", "/", Action.PUBLIC),  # in production: a notice, no data
+    ("GET", "/sign-in", Action.PUBLIC),
+    ("GET", "/console/static/{name}", Action.PUBLIC),
+    ("GET", "/console/{act}", Action.PUBLIC),  # a form's address opened by hand: back to the page
+    ("POST", "/console/say", Action.CONVERSATION_WRITE),
+    ("POST", "/console/correct", Action.MEMORY_WRITE),
+    ("POST", "/console/erase", Action.MEMORY_ERASE),
+    ("POST", "/console/erase-everything", Action.MEMORY_ERASE),
+    ("POST", "/console/consent", Action.CONSENT_WRITE),
+    ("POST", "/console/recall", Action.RECALL),
+    ("POST", "/console/person", Action.PUBLIC),  # the session itself: form token needed, nothing of a person's is read
+    ("POST", "/console/language", Action.PUBLIC),
+    ("POST", "/console/sign-out", Action.PUBLIC),
+}
+
+
+def test_every_route_of_the_page_needs_its_action() -> None:
+    assert set(console.actions()) == PAGE
 
 
 def test_nothing_but_public_routes_answers_without_a_role() -> None:

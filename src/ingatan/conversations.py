@@ -154,6 +154,7 @@ def append(
         tenant_id=principal.tenant_id,
         id=conversation_id,
         count=len(messages),
+        at=now,
         title=_title(messages),
     )
     if reserved is None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import socket
+import threading
 from typing import Any
 
 import uvicorn
@@ -52,10 +54,24 @@ def run(settings: Settings, *, host: str, port: int, with_demo: bool, remembered
             server_header=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        uvicorn.Server(config).run()
+        _serve_until_signal(uvicorn.Server(config))
     finally:
         app.close()
         event(Event.SERVICE_STOPPED, version=__version__)
+
+
+def _serve_until_signal(server: uvicorn.Server) -> None:
+    """Serve in a thread until SIGINT or SIGTERM. In the main thread the server would end the process by the signal
+    again after its own shutdown, before ours."""
+    wanted = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: wanted.set())
+    thread = threading.Thread(target=server.run, name="ingatan-http")
+    thread.start()
+    while thread.is_alive() and not wanted.wait(0.5):
+        pass
+    server.should_exit = True
+    thread.join(GRACE_SECONDS + 5)
 
 
 def load_demo(app: App) -> None:

@@ -27,7 +27,7 @@ returning id, title, metadata, off_record, last_seq, created_at, updated_at;
 -- name: conversations.reserve
 -- Give the next count positions to this transaction; others wait, so positions have no gap and no repeat.
 update conversations
-set last_seq = last_seq + %(count)s, updated_at = now(), title = case when title = '' then %(title)s else title end
+set last_seq = last_seq + %(count)s, updated_at = %(at)s, title = case when title = '' then %(title)s else title end
 where tenant_id = %(tenant_id)s and id = %(id)s and hidden_at is null
 returning last_seq - %(count)s as after_seq, off_record;
 
