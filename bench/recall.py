@@ -1,6 +1,6 @@
 """Recall in process against the bare query, in one run: ``make bench`` or ``python bench/recall.py [ROWS]``.
 
-Loads ROWS memories (default 10,000), 30 a person, into a fresh embedded server. Then, in turn for the same people:
+Loads ROWS memories (default 10,000), 30 a person, into a fresh embedded server. Then, one after the other for a person:
 the bare query (what one would write by hand: the same columns, one person, exact distance, prepared, as
 administrator without row-level security), the scoped query (``database.fetch``), and ``RecallGateway.recall`` with a
 question whose vector is ready (embedding left out), audit row and use counts included. HTTP is measured beside it.
@@ -9,13 +9,14 @@ Prints milliseconds and the ratio to the bare query; writes nothing.
 
 from __future__ import annotations
 
+import itertools
 import platform
 import statistics
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -115,15 +116,16 @@ def load(url: str, rows: int, embedder: ReadyEmbedder) -> tuple[Principal, ...]:
     return people
 
 
-def timed(act: Callable[[Principal], object], people: tuple[Principal, ...]) -> list[float]:
-    """Milliseconds of ``act`` for ROUNDS people in turn, after a warm-up."""
-    result = []
+def timed(acts: dict[str, Callable[[Principal], object]], people: tuple[Principal, ...]) -> dict[str, list[float]]:
+    """Milliseconds of each act for ROUNDS people, one act after the other for the same person, after a warm-up."""
+    result: dict[str, list[float]] = {name: [] for name in acts}
     for n in range(WARM_UP + ROUNDS):
         person = people[(n * 7919) % len(people)]
-        started = time.perf_counter()
-        act(person)
-        if n >= WARM_UP:
-            result.append((time.perf_counter() - started) * 1000)
+        for name, act in acts.items():
+            started = time.perf_counter()
+            act(person)
+            if n >= WARM_UP:
+                result[name].append((time.perf_counter() - started) * 1000)
     return result
 
 
@@ -155,8 +157,10 @@ def measure(directory: Path, rows: int) -> None:
 
 
 def report(app: App, admin_url: str, people: tuple[Principal, ...], embedder: ReadyEmbedder) -> None:
-    """Measure and print every way in turn; the bare query first and last, the lower median counts."""
-    question = "Which tool do I use for the report of my office?"
+    """Measure every way in turn for the same people, and print."""
+    questions = itertools.cycle(
+        f"Which tool number {n} do I use for the {n}th report of my office?" for n in range(997)
+    )
     with psycopg.connect(admin_url, autocommit=True) as connection:
 
         def bare(person: Principal) -> object:
@@ -164,22 +168,22 @@ def report(app: App, admin_url: str, people: tuple[Principal, ...], embedder: Re
             return connection.execute(BARE, values, prepare=True, binary=True).fetchall()
 
         assert len(bare(people[0])) == PER_PERSON  # type: ignore[arg-type]
-        before = timed(bare, people)
-        scoped = timed(
-            lambda person: eligible(app.database, person, vector=embedder.query(""), model_id=app.model_id), people
-        )
-        whole = timed(lambda person: app.gateway.recall(person, question), people)
-        http = timed(http_recall(app, question), people)
-        after = timed(bare, people)
-    middle = min(statistics.median(before), statistics.median(after))
-    print(line("bare query", min(before, after, key=statistics.median), middle))
-    print(line("scoped query (fetch)", scoped, middle))
-    print(line("recall in process", whole, middle))
-    print(line("recall over HTTP", http, middle))
+        acts: dict[str, Callable[[Principal], object]] = {
+            "bare query": bare,
+            "scoped query (fetch)": lambda person: eligible(
+                app.database, person, vector=embedder.query(""), model_id=app.model_id
+            ),
+            "recall in process": lambda person: app.gateway.recall(person, next(questions)),
+            "recall over HTTP": http_recall(app, questions),
+        }
+        values = timed(acts, people)
+    middle = statistics.median(values["bare query"])
+    for name in acts:
+        print(line(name, values[name], middle))
     print(f"Python {platform.python_version()}, {platform.machine()}, PostgreSQL 18, {ROUNDS} rounds each")
 
 
-def http_recall(app: App, question: str) -> Callable[[Principal], object]:
+def http_recall(app: App, questions: Iterator[str]) -> Callable[[Principal], object]:
     """A function that asks over HTTP on loopback as a person."""
     server = uvicorn.Server(uvicorn.Config(api.create(app), port=0, log_config=None, access_log=False))
     threading.Thread(target=server.run, daemon=True).start()
@@ -195,7 +199,7 @@ def http_recall(app: App, question: str) -> Callable[[Principal], object]:
         if person not in tokens:
             tokens[person] = development_token(key, subject=str(person.subject_id))
         return client.post(
-            "/recall", json={"query": question}, headers={"Authorization": f"Bearer {tokens[person]}"}
+            "/recall", json={"query": next(questions)}, headers={"Authorization": f"Bearer {tokens[person]}"}
         ).raise_for_status()
 
     return ask

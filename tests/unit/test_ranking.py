@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,24 +44,33 @@ def test_semantic_relevance_grows_with_similarity() -> None:
 
 
 def test_lexical_overlap_ignores_accents_endings_and_common_words() -> None:
-    asked = ranking.wording(text.words("the Đà Nẵng office"), frozenset({"the", "a"}))
+    asked = ranking.stems("the Đà Nẵng office", frozenset({"the", "a"}))
     assert ranking.overlaps(asked, ["offices in da nang", "the market"]) == [1.0, 0.0]
-    assert ranking.overlaps(ranking.wording([], frozenset()), ["the market"]) == [0.0]
+    assert ranking.overlaps(frozenset(), ["the market"]) == [0.0]
     assert ranking.overlaps(asked, []) == []
 
 
 def test_rare_words_weigh_more() -> None:
-    asked = ranking.wording(["harbour", "office"], frozenset())
+    asked = ranking.stems("harbour office")
     both, common, rare, neither = ranking.overlaps(asked, ["harbour office", "office", "harbour", "market", "office"])[
         :4
     ]
     assert both == 1.0 > rare > common > neither == 0.0
 
 
-@given(st.lists(st.text(max_size=40), max_size=8), st.lists(st.text(max_size=80), max_size=8))
-def test_overlaps_are_shares(asked: list[str], documents: list[str]) -> None:
-    wording = ranking.wording([word for entry in asked for word in text.words(entry)], frozenset())
-    assert all(0 <= share <= 1 + 1e-9 for share in ranking.overlaps(wording, documents))
+@given(st.text(max_size=80), st.lists(st.text(max_size=80), max_size=8))
+def test_overlaps_are_shares_one_a_text(asked: str, documents: list[str]) -> None:
+    shares = ranking.overlaps(ranking.stems(asked), documents)
+    assert len(shares) == len(documents)
+    assert all(0 <= share <= 1 + 1e-9 for share in shares)
+
+
+def test_cohorts_are_measured_by_language() -> None:
+    query = np.array([1.0, 0.0], dtype=np.float32)
+    near, far = np.array([1.0, 0.0], dtype=np.float32), np.array([0.0, 1.0], dtype=np.float32)
+    found = ranking.cohort_matrix({"en": [near, far], "id": [far, far]}).of(query)
+    assert [found["en"].mean, found["en"].deviation] == pytest.approx([0.5, 0.5])
+    assert [found["id"].mean, found["id"].deviation] == pytest.approx([0.0, 1e-4])
 
 
 def recalled(content: str, kind: MemoryType = MemoryType.FACT) -> Recalled:

@@ -16,18 +16,17 @@ class Calibration:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._lock = threading.Lock()
-        self._matrices: dict[str, Vector] | None = None
+        self._matrix: ranking.CohortMatrix | None = None
 
     def cohorts(self, query: Vector) -> dict[str, ranking.Cohort]:
         """Cohort statistics of a question by language. Raises EmbedderFailed while the cohort cannot be embedded."""
-        return ranking.cohorts(query, self._embedded())
+        return (self._matrix or self._embedded()).of(query)
 
-    def _embedded(self) -> dict[str, Vector]:
+    def _embedded(self) -> ranking.CohortMatrix:
         with self._lock:
-            if self._matrices is None:
+            if self._matrix is None:
                 source = resources.files("ingatan.languages").joinpath("cohort.toml")
                 sentences: dict[str, list[str]] = tomllib.loads(source.read_text(encoding="utf-8"))
-                self._matrices = {
-                    language: ranking.stack(self._embedder.passages(texts)) for language, texts in sentences.items()
-                }
-            return self._matrices
+                vectors = {language: self._embedder.passages(texts) for language, texts in sentences.items()}
+                self._matrix = ranking.cohort_matrix(vectors)
+            return self._matrix

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,16 +18,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from ingatan.embeddings import Vector
-from ingatan.text import fold, unaccent
+from ingatan.text import unaccent, visible
 
 SQUASH_STEEPNESS = 1.6
 """How fast relevance rises around the centre, per standard deviation of the cohort."""
-SQUASH_CENTRE = 1.0
+SQUASH_CENTRE = 1.5
 """Standard deviations above the cohort's mean at which semantic relevance is one half."""
 LEXICAL_SHARE = 0.15
 """Part of relevance that comes from shared words when a vector is there; without one it is all of it."""
 STEM_CHARS = 5
 """Words of this length or more that begin alike count as alike: a light stemming that serves all three languages."""
+
+
+_WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,13 +51,33 @@ class Cohort:
     deviation: float
 
 
-def cohorts(query: Vector, matrices: Mapping[str, Vector]) -> dict[str, Cohort]:
-    """Cohort statistics of ``query`` (d,) by language; ``matrices`` holds one (n, d) matrix a language."""
-    result: dict[str, Cohort] = {}
-    for language, matrix in matrices.items():
-        similarities = matrix @ query
-        result[language] = Cohort(float(similarities.mean()), max(float(similarities.std()), 1e-4))
-    return result
+@dataclass(frozen=True, slots=True)
+class CohortMatrix:
+    """All cohorts under one embedder: rows (n, d) language by language, and where each language begins and ends."""
+
+    rows: Vector
+    spans: Mapping[str, tuple[int, int]]
+
+    def of(self, query: Vector) -> dict[str, Cohort]:
+        """Cohort statistics of ``query`` (d,) by language."""
+        similarities = self.rows @ query
+        squares = similarities * similarities
+        result: dict[str, Cohort] = {}
+        for language, (start, end) in self.spans.items():
+            mean = float(similarities[start:end].sum()) / (end - start)
+            variance = float(squares[start:end].sum()) / (end - start) - mean * mean
+            result[language] = Cohort(mean, math.sqrt(max(variance, 1e-8)))
+        return result
+
+
+def cohort_matrix(vectors: Mapping[str, Sequence[Vector]]) -> CohortMatrix:
+    """The matrix of one list of vectors a language."""
+    spans: dict[str, tuple[int, int]] = {}
+    start = 0
+    for language, of_language in vectors.items():
+        spans[language] = (start, start + len(of_language))
+        start += len(of_language)
+    return CohortMatrix(np.stack([vector for of in vectors.values() for vector in of]).astype(np.float32), spans)
 
 
 def semantic(similarity: float, cohort: Cohort) -> float:
@@ -64,37 +88,24 @@ def semantic(similarity: float, cohort: Cohort) -> float:
     return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, SQUASH_STEEPNESS * (z - SQUASH_CENTRE)))))
 
 
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """The comparable beginnings of a question's words, and one pattern that finds any of them in a memory's view."""
-
-    stems: frozenset[str]
-    pattern: re.Pattern[str]
-
-    def shared(self, text: str) -> frozenset[str]:
-        """Which of the question's stems begin a word of ``text``."""
-        return frozenset(self.pattern.findall(view(text)))
-
-
 def view(text: str) -> str:
-    """``text`` as it is compared: folded and unaccented."""
-    return unaccent(fold(text))
+    """``text`` as it is compared: lower case, unaccented, without what is not seen; line breaks stay."""
+    return text.lower() if text.isascii() else unaccent(visible(unicodedata.normalize("NFKC", text)).casefold())
 
 
-def wording(query_words: Sequence[str], ignored: frozenset[str]) -> Wording:
-    """The stems of the question's words without ``ignored`` ones; longest first, so that the longest is found."""
-    stems = {unaccent(word)[:STEM_CHARS] for word in query_words if word not in ignored}
-    options = "|".join(re.escape(stem) for stem in sorted(stems, key=lambda stem: (-len(stem), stem)))
-    return Wording(frozenset(stems), re.compile(rf"(?<![^\W_])(?:{options})" if options else r"(?!)"))
+def stems(text: str, ignored: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The beginnings of the words of ``text``, without ``ignored`` words (unaccented, lower case)."""
+    return frozenset(word[:STEM_CHARS] for word in _WORD.findall(view(text)) if word not in ignored)
 
 
-def overlaps(asked: Wording, texts: Sequence[str]) -> list[float]:
+def overlaps(asked: frozenset[str], texts: Sequence[str]) -> list[float]:
     """For each text the share in [0, 1] of the question's stems it holds, each weighted by its rarity among texts."""
-    shared = [asked.shared(text) for text in texts]
-    counts = Counter(stem for stems in shared for stem in stems)
-    weights = {stem: math.log(1 + len(texts) / (counts[stem] or 1)) for stem in asked.stems}
+    lines = view("\n".join(text.replace("\n", " ") for text in texts)).split("\n") if texts else []
+    shared = [{word[:STEM_CHARS] for word in _WORD.findall(line)} & asked for line in lines]
+    counts = Counter(stem for found in shared for stem in found)
+    weights = {stem: math.log(1 + len(texts) / (counts[stem] or 1)) for stem in asked}
     total = sum(weights.values())
-    return [sum(weights[stem] for stem in stems) / total if total else 0.0 for stems in shared]
+    return [sum(weights[stem] for stem in found) / total if total else 0.0 for found in shared]
 
 
 def relevance(similarity: float | None, cohort: Cohort | None, overlap: float) -> float:
@@ -112,8 +123,3 @@ def recency(age_days: float, half_life_days: float) -> float:
 def score(*, relevance: float, recency: float, importance: float, weights: Weights) -> float:
     """The S1 score; always finite."""
     return weights.relevance * relevance + weights.recency * recency + weights.importance * importance
-
-
-def stack(vectors: Sequence[Vector]) -> Vector:
-    """One (n, d) matrix of ``vectors``."""
-    return np.stack(vectors).astype(np.float32)

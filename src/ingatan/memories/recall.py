@@ -16,12 +16,12 @@ from ingatan.memories import packet, ranking
 from ingatan.memories.packet import Recalled
 from ingatan.memories.registry import SERVED_TYPES
 from ingatan.storage.database import Database
-from ingatan.text import visible, words
+from ingatan.text import visible
 from ingatan.types import MemoryType, Principal, SourceKind, Trust
 
 QUERY_CHARS_MAX = 20_000
 """A longer query is refused (422); what is embedded and compared is cut further."""
-QUERY_WORDS_MAX = 400
+COMPARED_CHARS_MAX = 2_000
 DAY_SECONDS = 86_400.0
 
 
@@ -82,7 +82,7 @@ def rank(
     now: datetime,
 ) -> list[Scored]:
     """All of ``found``, best first by (score, id). Rows without a vector are ranked by their words."""
-    asked = ranking.wording(words(query)[:QUERY_WORDS_MAX], ignored_words)
+    asked = ranking.stems(query[:COMPARED_CHARS_MAX], ignored_words)
     shares = ranking.overlaps(asked, [row.text for row in found.rows])
     likely = next(iter(cohorts.values()), None)
     at = now.timestamp()
