@@ -251,7 +251,7 @@ class Sweeper:
         thoughts: Thoughts,
         now: datetime,
     ) -> Outcomes:
-        terms, settled, written = self._terms(now), list[candidates.Settled](), 0
+        terms, settled, added = self._terms(now), list[candidates.Settled](), 0
         with self._database.write(owner) as connection:
             if subjects.lock(connection, owner).erasure_epoch != reading.erasure_epoch:
                 raise Stale("Something was erased meanwhile.")
@@ -264,9 +264,9 @@ class Sweeper:
                     terms,
                     turns=reading.by_id(),
                     vectors=thoughts.vectors,
-                    written_in_conversation=written,
+                    written_in_conversation=added,
                 )
-                written += done.wrote
+                added += done.added
                 settled.append(done)
             about = claim.due.conversation_id
             notes = [candidates.refuse(connection, owner, refusal, about) for refusal in thoughts.refused]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from ingatan import erasure, subjects
@@ -60,6 +59,11 @@ class Settled:
     decision: Decision
     memory_id: UUID | None
     entries: tuple[Entry, ...]
+
+    @property
+    def added(self) -> bool:
+        """Whether the person has one memory more than before."""
+        return self.wrote and not self.decision.closes
 
     @property
     def wrote(self) -> bool:
@@ -116,6 +120,20 @@ def decisions(
         )
         for row in rows
     ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One decision as it is kept for the person. ``text`` is None where no text may or need be kept."""
+
+    id: UUID
+    type: MemoryType
+    conversation_id: UUID | None
+    message_ids: tuple[UUID, ...]
+    text: str | None
+    outcome: Outcome
+    reasons: tuple[Reason, ...]
+    memory_id: UUID | None
 
 
 def consider(
@@ -188,73 +206,68 @@ def settle(
         elif candidate.operation is not Operation.DELETE:
             memory_id = _write(connection, principal, candidate, decision, candidate_id, updated, terms, vectors or {})
             entries.append(_entry(AuditAction.MEMORY_WRITTEN, memory_id, candidate_id=candidate_id))
-    record(connection, principal, candidate, decision, candidate_id, memory_id)
-    decided = {"decision": decision.outcome.value, "reasons": [reason.value for reason in decision.reasons]}
-    entries.append(
-        Entry(
-            action=AuditAction.CANDIDATE_DECIDED,
-            entity_type="candidate",
-            entity_id=candidate_id,
-            details={
-                **decided,
-                "policy_version": policy.POLICY_VERSION,
-                "memory_id": str(memory_id) if memory_id else None,
-            },
-        )
+    record = Record(
+        id=candidate_id,
+        type=candidate.type,
+        conversation_id=candidate.conversation_id,
+        message_ids=tuple(evidence.message_id for evidence in candidate.evidence),
+        text=_text_to_keep(candidate, decision),
+        outcome=decision.outcome,
+        reasons=decision.reasons,
+        memory_id=memory_id,
     )
+    entries.append(keep(connection, principal, record))
     return Settled(candidate_id=candidate_id, decision=decision, memory_id=memory_id, entries=tuple(entries))
 
 
 def refuse(connection: Connection, principal: Principal, refusal: Refusal, conversation_id: UUID) -> Entry:
     """Note for the person's own list that something they said was refused, and why; without its text."""
-    candidate_id = new_id()
-    reasons = [reason.value for reason in refusal.reasons]
-    connection.run(
-        "candidates.record",
-        tenant_id=principal.tenant_id,
-        id=candidate_id,
-        subject_id=principal.subject_id,
-        writer_id=principal.subject_id,
+    record = Record(
+        id=new_id(),
+        type=MemoryType.FACT,
         conversation_id=conversation_id,
-        message_ids=[refusal.message_id],
-        type=MemoryType.FACT.value,
-        payload={},
-        decision=Outcome.REJECT.value,
-        reasons=reasons,
-        policy_version=policy.POLICY_VERSION,
+        message_ids=(refusal.message_id,),
+        text=None,
+        outcome=Outcome.REJECT,
+        reasons=refusal.reasons,
         memory_id=None,
     )
-    details = {"decision": Outcome.REJECT.value, "reasons": reasons, "policy_version": policy.POLICY_VERSION}
-    return Entry(action=AuditAction.CANDIDATE_DECIDED, entity_type="candidate", entity_id=candidate_id, details=details)
+    return keep(connection, principal, record)
 
 
-def record(
-    connection: Connection,
-    principal: Principal,
-    candidate: Candidate,
-    decision: Decision,
-    candidate_id: UUID,
-    memory_id: UUID | None,
-) -> None:
-    """Keep the decision for the person's own list; with the text only where screening finds nothing in it."""
-    said = (candidate.text, *(evidence.quote for evidence in candidate.evidence))
-    keeps_text = decision.outcome is not Outcome.ACCEPT and not screen(said, language=candidate.language)
-    payload: dict[str, Any] = {"text": candidate.text} if keeps_text else {}
+def keep(connection: Connection, principal: Principal, record: Record) -> Entry:
+    """Keep a decision for the person's own list; returns its audit row, without text."""
+    reasons = [reason.value for reason in record.reasons]
     connection.run(
         "candidates.record",
         tenant_id=principal.tenant_id,
-        id=candidate_id,
-        subject_id=candidate.subject_id,
+        id=record.id,
+        subject_id=principal.subject_id,
         writer_id=principal.subject_id,
-        conversation_id=candidate.conversation_id,
-        message_ids=[evidence.message_id for evidence in candidate.evidence],
-        type=candidate.type.value,
-        payload=payload,
-        decision=decision.outcome.value,
-        reasons=[reason.value for reason in decision.reasons],
+        conversation_id=record.conversation_id,
+        message_ids=list(record.message_ids),
+        type=record.type.value,
+        payload={} if record.text is None else {"text": record.text},
+        decision=record.outcome.value,
+        reasons=reasons,
         policy_version=policy.POLICY_VERSION,
-        memory_id=memory_id,
+        memory_id=record.memory_id,
     )
+    details = {
+        "decision": record.outcome.value,
+        "reasons": reasons,
+        "policy_version": policy.POLICY_VERSION,
+        "memory_id": str(record.memory_id) if record.memory_id else None,
+    }
+    return Entry(action=AuditAction.CANDIDATE_DECIDED, entity_type="candidate", entity_id=record.id, details=details)
+
+
+def _text_to_keep(candidate: Candidate, decision: Decision) -> str | None:
+    """The text of a refused candidate, where screening finds nothing in it; an accepted one stands in its memory."""
+    if decision.outcome is Outcome.ACCEPT:
+        return None
+    said = (candidate.text, *(evidence.quote for evidence in candidate.evidence))
+    return None if screen(said, language=candidate.language) else candidate.text
 
 
 def correction(
