@@ -145,6 +145,9 @@ class Audit:
                 mac, seq = expected, row.seq
             if len(page) < VERIFY_PAGE:
                 break
+        strays = connection.one("audit.strays", tenant_id=tenant_id)
+        if strays is None or strays.n:
+            return Verification(rows, seq + 1, "rows outside the chain")
         head = connection.one("audit.read_head", tenant_id=tenant_id)
         if head is None:
             return Verification(rows) if not rows else Verification(rows, seq, "head missing")

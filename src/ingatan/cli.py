@@ -43,8 +43,15 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except IngatanError as error:
-        typer.secho(f"ingatan: {error}", err=True, fg=typer.colors.RED)
-        raise typer.Exit(1) from None
+        message = str(error)
+    except UnicodeEncodeError:
+        message = "An argument is not valid UTF-8 text."
+    except OSError as error:
+        message = f"{error.strerror or type(error).__name__}: {error.filename or ''}".rstrip(": ")
+    else:
+        return
+    typer.secho(f"ingatan: {message}", err=True, fg=typer.colors.RED)
+    raise typer.Exit(1)
 
 
 def _settings(data_directory: Path | None, **defaults: Any) -> Settings:
@@ -70,7 +77,7 @@ def _say(summary: str, data: dict[str, Any], as_json: bool) -> None:
 @app.command()
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen on.")] = 8765,
+    port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = 8765,
     data_dir: DataDirectory = None,
     demo: Annotated[bool, typer.Option("--demo", help="Development mode with memory on and a loaded demo.")] = False,
 ) -> None:
@@ -105,6 +112,9 @@ def token(
             )
         key = keys.development_key(settings.server.data_directory)
         roles = role or [Role.USER]
+        for value in (subject, tenant):
+            if not 0 < len(value.strip()) <= identity.SUBJECT_CHARS_MAX:
+                raise IngatanError(f"Subject and tenant take 1 to {identity.SUBJECT_CHARS_MAX} characters.")
         typer.echo(identity.development_token(key, subject=subject, tenant=tenant, roles=roles, ttl_seconds=ttl))
 
 

@@ -104,16 +104,13 @@ def get(connection: Connection, principal: Principal, id: UUID) -> Conversation:
     return _conversation(row)
 
 
-def page(
-    connection: Connection, principal: Principal, *, before: tuple[datetime, UUID] | None, limit: int
-) -> list[Conversation]:
-    """Up to ``limit`` conversations, last changed first, ordered by (updated_at, id) descending, after ``before``."""
+def page(connection: Connection, principal: Principal, *, before: UUID | None, limit: int) -> list[Conversation]:
+    """Up to ``limit`` conversations, newest first (by id, which grows with time), after ``before``."""
     rows = connection.all(
         "conversations.list",
         tenant_id=principal.tenant_id,
         user_id=principal.subject_id,
-        before_at=before[0] if before else None,
-        before_id=before[1] if before else None,
+        before_id=before,
         limit=limit,
     )
     return [_conversation(row) for row in rows]

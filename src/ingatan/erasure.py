@@ -127,6 +127,7 @@ def erase_memories(
     subjects.raise_epoch(connection, principal)
     if memory_id is None:
         connection.run("sweep.skip_pending", **owner, conversation_id=conversation_id)
+        connection.run("sweep.forget_abandoned_of", **owner, conversation_id=conversation_id)
     now = datetime.now(UTC)
     receipt = Receipt(new_id(), now, removed, (), tuple(sorted(sources)), now)
     asked_by = actor or principal

@@ -69,13 +69,15 @@ class KeySetFile:
         self._checked = 0.0
         self._stamp: tuple[int, int] | None = None
         self._keys = self._load()
+        if not self._keys.keys:
+            raise StartRefused(f"The key set {path} is empty, so that no token could be accepted.")
 
     def _load(self) -> KeySet:
         try:
             stat = self._path.stat()
             data = json.loads(self._path.read_bytes())
-            keys = KeySet.import_key_set(data)
-        except (OSError, ValueError, KeyError, TypeError, JoseError) as error:
+            keys = KeySet([]) if data == {"keys": []} else KeySet.import_key_set(data)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError, JoseError) as error:
             raise StartRefused(f"The key set {self._path} cannot be read: {type(error).__name__}.") from None
         self._stamp = (stat.st_mtime_ns, stat.st_size)
         return keys
@@ -152,11 +154,16 @@ class JwtResolver:
             raise _refused("subject_malformed")
         if not isinstance(tenant, str) or not tenant.strip() or len(tenant) > SUBJECT_CHARS_MAX:
             raise _refused("tenant_malformed")
+        try:
+            tenant_id, subject_id = tenant_uuid(tenant), subject_uuid(trusted.issuer, subject)
+        except UnicodeEncodeError:  # a lone surrogate
+            raise _refused("subject_malformed") from None
         return Principal(
-            tenant_id=tenant_uuid(tenant),
-            subject_id=subject_uuid(trusted.issuer, subject),
+            tenant_id=tenant_id,
+            subject_id=subject_id,
             roles=_roles(claims.get(self._roles_claim)),
             verified=True,
+            shared_sentinel=subject_id == SENTINEL_SUBJECT,
         )
 
 

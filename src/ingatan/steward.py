@@ -6,22 +6,23 @@ between transactions, never inside one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
-from ingatan import erasure, subjects, transcript
+from ingatan import erasure, idempotency, subjects, transcript
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.embeddings import Embedder, EmbedderFailed, Vector
 from ingatan.erasure import Receipt
-from ingatan.errors import MemoryDisabled, NotFound, PolicyRefused
+from ingatan.errors import Conflict, MemoryDisabled, NotFound, PolicyRefused
+from ingatan.idempotency import Key
 from ingatan.memories import candidates, registry
-from ingatan.memories.candidates import Settled, Terms
+from ingatan.memories.candidates import Terms
 from ingatan.settings import Settings, memory_allowed
-from ingatan.storage.database import Database
+from ingatan.storage.database import Connection, Database
 from ingatan.telemetry import Event, event
-from ingatan.types import Candidate, Consent, Memory, Outcome, Principal, Turn
+from ingatan.types import Candidate, Consent, Memory, Outcome, Principal, Turn, new_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,17 @@ class Correction:
     importance: float | None = None
     expires_at: datetime | None = None
     clear_expiry: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """What became of a proposal. ``wrote`` is False when what is remembered already said the same."""
+
+    id: UUID
+    outcome: Outcome
+    reasons: tuple[str, ...]
+    memory_id: UUID | None
+    wrote: bool
 
 
 class Steward:
@@ -59,16 +71,18 @@ class Steward:
         allowlist = self._settings.memory.subject_allowlist
         return not principal.shared_sentinel and (not allowlist or principal.subject_id in allowlist)
 
-    def propose(self, principal: Principal, candidate: Candidate) -> Settled:
-        """Let the policy decide on a candidate the caller proposes about themselves. Raises MemoryDisabled."""
+    def check_sees(self, principal: Principal) -> None:
+        """Raise NotFound for a caller whom the /memories routes show nothing."""
+        if not self.sees_memories(principal):
+            raise NotFound("There is no such memory, or it is not yours.")
+
+    def propose(self, principal: Principal, candidate: Candidate, key: Key | None = None) -> Proposed:
+        """Let the policy decide on a candidate the caller proposes about themselves; once for the same ``key``.
+
+        Raises MemoryDisabled, KeyReused, and Conflict when something was erased while the embedder was asked.
+        """
         self._check_writable(principal)
-        turns = self._turns(principal, candidate)
-        now = datetime.now(UTC)
-        terms = self._terms(now)
-        with self._database.read(principal) as connection:
-            decision = candidates.consider(connection, principal, candidate, terms, turns=turns)
-        vectors = self._embed(decision.text) if decision.outcome is Outcome.ACCEPT else {}
-        return self._settle(principal, candidate, terms, turns, vectors)
+        return self._decide(principal, candidate, key=key)
 
     def correct(self, principal: Principal, id: UUID, correction: Correction) -> Memory:
         """Write a new version of a memory; the old one is superseded.
@@ -87,13 +101,9 @@ class Steward:
             expires_at=expires_at,
             now=now,
         )
-        terms = self._terms(now)
-        with self._database.read(principal) as connection:
-            decision = candidates.consider(connection, principal, candidate, terms, turns={})
-        vectors = self._embed(decision.text) if decision.outcome is Outcome.ACCEPT else {}
-        settled = self._settle(principal, candidate, terms, {}, vectors)
-        if settled.decision.outcome is not Outcome.ACCEPT or not settled.wrote:
-            reasons = [reason.value for reason in settled.decision.reasons]
+        proposed = self._decide(principal, candidate)
+        if proposed.outcome is not Outcome.ACCEPT:
+            reasons = list(proposed.reasons)
             raise PolicyRefused(
                 "The correction was not accepted; the memory stays as it was.", extra={"reasons": reasons}
             )
@@ -123,7 +133,11 @@ class Steward:
     def set_consent(self, principal: Principal, consent: Consent) -> None:
         """Record whether the caller wants to be remembered from now on."""
         with self._database.write(principal) as connection:
+            before = subjects.lock(connection, principal).consent
             subjects.set_consent(connection, principal, consent)
+            if before is Consent.WITHDRAWN and consent is Consent.GRANTED:  # what was said meanwhile stays unlearned
+                owner = {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
+                connection.run("sweep.skip_pending", **owner, conversation_id=None)
             changed = Entry(
                 action=AuditAction.CONSENT_CHANGED,
                 entity_type="subject",
@@ -132,27 +146,28 @@ class Steward:
             )
             self._audit.append(connection, principal, [changed])
 
-    def _settle(
-        self,
-        principal: Principal,
-        candidate: Candidate,
-        terms: Terms,
-        turns: Mapping[UUID, Turn],
-        vectors: Mapping[str, Vector],
-    ) -> Settled:
-        with self._database.write(principal) as connection:
-            subjects.lock(connection, principal)
-            settled = candidates.settle(connection, principal, candidate, terms, turns=turns, vectors=vectors)
-            self._audit.append(connection, principal, settled.entries)
-        return settled
-
-    def _turns(self, principal: Principal, candidate: Candidate) -> dict[UUID, Turn]:
-        ids = [evidence.message_id for evidence in candidate.evidence]
-        if not ids:
-            return {}
+    def _decide(self, principal: Principal, candidate: Candidate, key: Key | None = None) -> Proposed:
+        """Consider, embed what would be stored, then decide anew under the lock and carry it out."""
+        terms = self._terms(datetime.now(UTC))
         with self._database.read(principal) as connection:
-            rows = connection.all("sweep.cited_turns", tenant_id=principal.tenant_id, ids=ids)
-        return {row.id: transcript.turn(row) for row in rows}
+            epoch = subjects.read(connection, principal).erasure_epoch
+            turns = _cited(connection, principal, candidate)
+            expected = candidates.consider(connection, principal, candidate, terms, turns=turns)
+        vectors = self._embed(expected.text) if expected.outcome is Outcome.ACCEPT else {}
+        with self._database.write(principal) as connection:
+            if subjects.lock(connection, principal).erasure_epoch != epoch:
+                raise Conflict("Something of yours was erased meanwhile. Look at what is left, and send this again.")
+            candidate_id = new_id()
+            made = idempotency.take(connection, principal, key, [candidate_id])
+            if made is not None:
+                return _proposed_before(connection, principal, made[0])
+            turns = _cited(connection, principal, candidate)
+            settled = candidates.settle(
+                connection, principal, candidate, terms, candidate_id=candidate_id, turns=turns, vectors=vectors
+            )
+            self._audit.append(connection, principal, settled.entries)
+        reasons = tuple(reason.value for reason in settled.decision.reasons)
+        return Proposed(settled.candidate_id, settled.decision.outcome, reasons, settled.memory_id, settled.wrote)
 
     def _embed(self, text: str) -> dict[str, Vector]:
         if not text:
@@ -173,3 +188,23 @@ class Steward:
         )
         if not (allowed and memory.write_enabled):
             raise MemoryDisabled("Memory is not written here, or not for you. Ask the operator of this service.")
+
+
+def _cited(connection: Connection, principal: Principal, candidate: Candidate) -> dict[UUID, Turn]:
+    """The cited turns that stand, now, in the candidate's conversation."""
+    if not candidate.evidence:
+        return {}
+    rows = connection.all(
+        "sweep.cited_turns",
+        tenant_id=principal.tenant_id,
+        conversation_id=candidate.conversation_id,
+        ids=[evidence.message_id for evidence in candidate.evidence],
+    )
+    return {row.id: transcript.turn(row) for row in rows}
+
+
+def _proposed_before(connection: Connection, principal: Principal, id: UUID) -> Proposed:
+    row = connection.one("candidates.get", tenant_id=principal.tenant_id, subject_id=principal.subject_id, id=id)
+    if row is None:
+        raise NotFound("What this key made has been erased.")
+    return Proposed(row.id, Outcome(row.decision), tuple(row.reasons), row.memory_id, wrote=True)

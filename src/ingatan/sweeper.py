@@ -25,7 +25,7 @@ from ingatan.settings import MemorySettings
 from ingatan.spans import Claim, Due, Stale
 from ingatan.storage.database import Connection, Database
 from ingatan.telemetry import Event, event
-from ingatan.types import Candidate, Memory, Operation, Outcome, Principal, Turn, new_id
+from ingatan.types import Candidate, Consent, Memory, Operation, Outcome, Principal, Turn, new_id
 
 RECENT_TURNS_MAX = 200
 VECTORS_PER_SWEEP_MAX = 200
@@ -177,6 +177,8 @@ class Sweeper:
         except IngatanError as error:
             report.failed += 1  # the lease runs out and the span is tried again
             event(Event.SWEEP_FAILED, level="error", conversation_id=due.conversation_id, code=error.code)
+        except Exception as error:  # a defect of ours counts as a failed attempt too, so it cannot block the queue
+            self._fail(claim, owner, ExtractionRejected(type(error).__name__), report)
         else:
             _account(claim, outcomes, report)
 
@@ -194,6 +196,8 @@ class Sweeper:
                 limit=RECENT_TURNS_MAX,
             )
             offered = registry.active(connection, owner, now)
+        if subject.consent is Consent.WITHDRAWN:
+            rows, recent = [], []  # the watermark moves; nothing is read, proposed or noted
         turns = tuple(transcript.turn(row) for row in rows)
         return Reading(turns, tuple(transcript.turn(row) for row in recent), tuple(offered), subject.erasure_epoch)
 

@@ -68,7 +68,7 @@ def decision(item: Decided) -> dict[str, Any]:
         "conversation_id": str(item.conversation_id) if item.conversation_id else None,
         "message_ids": [str(id) for id in item.message_ids],
         "type": item.type.value,
-        "text": item.text,
+        "text": None,
         "decision": item.decision.value,
         "reasons": [reason.value for reason in item.reasons],
         "policy_version": item.policy_version,

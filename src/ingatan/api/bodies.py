@@ -109,7 +109,7 @@ class TextPart(Body):
     """One part of a message; only text parts are read, others are kept as they are."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
-    type: Annotated[str, Field(max_length=64)]
+    type: Annotated[Text, Field(max_length=64)]
     text: Text | None = None
 
 
@@ -158,7 +158,10 @@ class MemoryChange(Body):
 
     @model_validator(mode="after")
     def _something(self) -> MemoryChange:
-        if not self.model_fields_set or (self.text is None and "text" in self.model_fields_set):
+        blank = {
+            name for name in ("text", "importance") if name in self.model_fields_set and getattr(self, name) is None
+        }
+        if not self.model_fields_set or blank:
             raise ValueError("send at least one of text, importance, expires_at")
         return self
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -45,15 +44,14 @@ def create(app: Running, caller: Writer, body: NewConversation, key: Idempotency
 
 @router.get("")
 def listed(app: Running, caller: Reader, cursor: str | None = None, limit: Limit = 50) -> dict[str, Any]:
-    """The caller's conversations, last changed first."""
+    """The caller's conversations, newest first."""
     position = app.cursors.open(caller, "conversations", cursor)
-    before = (datetime.fromisoformat(position[0]), UUID(position[1])) if position else None
+    before = UUID(position[0]) if position else None
     with app.database.read(caller) as connection:
         items = conversations.page(connection, caller, before=before, limit=limit + 1)
     following = None
     if len(items) > limit:
-        last = items[limit - 1]
-        following = app.cursors.seal(caller, "conversations", last.updated_at, last.id)
+        following = app.cursors.seal(caller, "conversations", items[limit - 1].id)
     return answers.listing([answers.conversation(item) for item in items[:limit]], following)
 
 
@@ -102,6 +100,7 @@ def append(app: Running, caller: Writer, id: UUID, body: NewTurns, key: Idempote
     with app.database.write(caller) as connection:
         made = idempotency.take(connection, caller, claim, ids)
         if made is not None:
+            conversations.get(connection, caller, id)
             stored = conversations.by_id(connection, caller, made)
         else:
             stored = clerk.append(connection, caller, app.audit, id, turns, ids=ids)

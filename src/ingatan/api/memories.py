@@ -8,11 +8,11 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from ingatan import subjects
+from ingatan import idempotency, subjects
 from ingatan.access import Action
 from ingatan.api import answers
 from ingatan.api.bodies import ConsentChange, MemoryChange, NewCandidate, SelfSource
-from ingatan.api.callers import Running, needs
+from ingatan.api.callers import IdempotencyKey, Running, needs
 from ingatan.errors import Forbidden
 from ingatan.memories import candidates, policy, registry
 from ingatan.steward import Correction
@@ -54,6 +54,7 @@ def listed(
 @router.get("/memories/{id}")
 def read(app: Running, caller: Reader, id: UUID) -> dict[str, Any]:
     """The current version of one memory."""
+    app.steward.check_sees(caller)
     with app.database.read(caller) as connection:
         return answers.memory(registry.get(connection, caller, id))
 
@@ -61,6 +62,7 @@ def read(app: Running, caller: Reader, id: UUID) -> dict[str, Any]:
 @router.get("/memories/{id}/versions")
 def versions(app: Running, caller: Reader, id: UUID) -> dict[str, Any]:
     """Every version of one memory, newest first."""
+    app.steward.check_sees(caller)
     with app.database.read(caller) as connection:
         found = registry.versions(connection, caller, id)
     return answers.listing([answers.memory(item) for item in found], None)
@@ -91,19 +93,21 @@ def erase_all(app: Running, caller: Eraser, conversation_id: UUID | None = None)
 
 
 @router.post("/candidates", status_code=201)
-def propose(app: Running, caller: Proposer, body: NewCandidate, response: Response) -> dict[str, Any]:
+def propose(
+    app: Running, caller: Proposer, body: NewCandidate, response: Response, key: IdempotencyKey = None
+) -> dict[str, Any]:
     """Propose a memory about oneself; the policy decides at once."""
     if body.subject_id not in (None, caller.subject_id):
         raise Forbidden("You may propose memories about yourself only.")
-    settled = app.steward.propose(caller, _candidate(caller, body))
-    decision = settled.decision
-    if decision.outcome is Outcome.ACCEPT and decision.reinforces is not None:
+    claim = idempotency.key_for("POST /candidates", key, body.model_dump(mode="json"))
+    proposed = app.steward.propose(caller, _candidate(caller, body), claim)
+    if proposed.outcome is Outcome.ACCEPT and not proposed.wrote:
         response.status_code = 200
     return {
-        "id": str(settled.candidate_id),
-        "decision": decision.outcome.value,
-        "reasons": [reason.value for reason in decision.reasons],
-        "memory_id": str(settled.memory_id) if settled.memory_id else None,
+        "id": str(proposed.id),
+        "decision": proposed.outcome.value,
+        "reasons": list(proposed.reasons),
+        "memory_id": str(proposed.memory_id) if proposed.memory_id else None,
         "policy_version": policy.POLICY_VERSION,
     }
 

@@ -37,9 +37,11 @@ class BodyGate:
             if not declared.isdigit() or int(declared) > BODY_BYTES_MAX:
                 raise TooLarge(TOO_LARGE)
             body = await _whole(receive)
+            if body is None:
+                return  # the client went away in the middle: what it meant to send is not known
             if body and scope["method"] == "DELETE":
                 raise BadRequest("DELETE takes no body. Give its filter in the address.", code="unknown_filter")
-            if body and b"json" in headers.get(b"content-type", b"application/json"):
+            if body and b"json" in headers.get(b"content-type", b"application/json").lower():
                 check_json(body)
         except IngatanError as error:
             await problem(error.status, error.code, str(error))(scope, receive, send)
@@ -47,13 +49,14 @@ class BodyGate:
         await self._app(scope, _replay(body, receive), send)
 
 
-async def _whole(receive: Receive) -> bytes:
+async def _whole(receive: Receive) -> bytes | None:
+    """The whole body, or None when the client disconnected before its end."""
     parts: list[bytes] = []
     size = 0
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            return b""
+            return None
         parts.append(message.get("body", b""))
         size += len(parts[-1])
         if size > BODY_BYTES_MAX:

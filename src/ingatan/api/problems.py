@@ -16,6 +16,8 @@ from ingatan.telemetry import Event, event
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "2"
+REPEATING = {"json_invalid", "uuid_parsing", "enum", "literal_error", "union_tag_invalid"}
+"""Kinds of mistake whose message repeats what was sent."""
 HTTP_CODES = {
     404: ("not_found", "There is nothing at this address."),
     405: ("method_not_allowed", "This address does not take this method."),
@@ -73,6 +75,7 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
 def _field(item: dict[str, Any]) -> str:
     """Where the mistake is; a name that the caller made up is not repeated."""
     path = [str(part) for part in item["loc"][1:] or item["loc"]]
+    path = [part for part in path if not set("([{-") & set(part)] or ["(body)"]
     if item["type"] == "extra_forbidden":
         path[-1] = "(a field that is not known here)"
     return ".".join(path)
@@ -81,7 +84,11 @@ def _field(item: dict[str, Any]) -> str:
 def _what(item: dict[str, Any]) -> str:
     """What is wrong, from the error's kind alone where the message could repeat the input."""
     kind = str(item["type"])
-    return str(item["msg"]) if kind not in {"json_invalid", "uuid_parsing", "enum", "literal_error"} else kind
+    return (
+        str(item["msg"])
+        if kind not in {"json_invalid", "uuid_parsing", "enum", "literal_error", "union_tag_invalid"}
+        else kind
+    )
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:

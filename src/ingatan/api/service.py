@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 
 from ingatan.access import Action
 from ingatan.api import answers
-from ingatan.api.bodies import RecallQuestion, Said
+from ingatan.api.bodies import RecallQuestion, Said, Text
 from ingatan.api.callers import Running, needs
 from ingatan.memories.packet import NOTES
 from ingatan.storage.database import Power
@@ -41,7 +41,7 @@ def recall(app: Running, caller: Asker, body: RecallQuestion) -> dict[str, Any]:
 def audit(
     app: Running,
     caller: Auditor,
-    entity_type: str | None = None,
+    entity_type: Text | None = None,
     entity_id: UUID | None = None,
     actor: UUID | None = None,
     from_at: Annotated[Said, Query(alias="from")] = None,

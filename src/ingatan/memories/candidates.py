@@ -20,7 +20,6 @@ from ingatan.memories import policy, registry
 from ingatan.memories.decision_context import Limits, Mode, PolicyContext, Writer
 from ingatan.memories.refusals import Refusal
 from ingatan.memories.statements import statements
-from ingatan.screening import screen
 from ingatan.storage.database import Connection
 from ingatan.types import (
     Candidate,
@@ -73,13 +72,12 @@ class Settled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """One decision as the person may see it. ``text`` is None for what was accepted and what is never stored."""
+    """One decision as the person may see it: ids and reasons, no text."""
 
     id: UUID
     conversation_id: UUID | None
     message_ids: tuple[UUID, ...]
     type: MemoryType
-    text: str | None
     decision: Outcome
     reasons: tuple[Reason, ...]
     policy_version: str
@@ -111,7 +109,6 @@ def decisions(
             conversation_id=row.conversation_id,
             message_ids=tuple(row.message_ids),
             type=MemoryType(row.type),
-            text=row.payload.get("text"),
             decision=Outcome(row.decision),
             reasons=tuple(Reason(reason) for reason in row.reasons),
             policy_version=row.policy_version,
@@ -124,13 +121,12 @@ def decisions(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One decision as it is kept for the person. ``text`` is None where no text may or need be kept."""
+    """One decision as it is kept for the person: ids and reasons. No text of what was refused is kept anywhere."""
 
     id: UUID
     type: MemoryType
     conversation_id: UUID | None
     message_ids: tuple[UUID, ...]
-    text: str | None
     outcome: Outcome
     reasons: tuple[Reason, ...]
     memory_id: UUID | None
@@ -175,6 +171,7 @@ def settle(
     candidate: Candidate,
     terms: Terms,
     *,
+    candidate_id: UUID | None = None,
     turns: Mapping[UUID, Turn] | None = None,
     vectors: Mapping[str, Vector] | None = None,
     written_in_conversation: int = 0,
@@ -184,7 +181,7 @@ def settle(
         connection, principal, candidate, terms, turns=turns or {}, written_in_conversation=written_in_conversation
     )
     decision = policy.decide(candidate, context=state)
-    candidate_id = new_id()
+    candidate_id = candidate_id or new_id()
     memory_id: UUID | None = decision.reinforces
     entries: list[Entry] = []
     if decision.outcome is Outcome.ACCEPT:
@@ -211,7 +208,6 @@ def settle(
         type=candidate.type,
         conversation_id=candidate.conversation_id,
         message_ids=tuple(evidence.message_id for evidence in candidate.evidence),
-        text=_text_to_keep(candidate, decision),
         outcome=decision.outcome,
         reasons=decision.reasons,
         memory_id=memory_id,
@@ -227,7 +223,6 @@ def refuse(connection: Connection, principal: Principal, refusal: Refusal, conve
         type=MemoryType.FACT,
         conversation_id=conversation_id,
         message_ids=(refusal.message_id,),
-        text=None,
         outcome=Outcome.REJECT,
         reasons=refusal.reasons,
         memory_id=None,
@@ -247,7 +242,6 @@ def keep(connection: Connection, principal: Principal, record: Record) -> Entry:
         conversation_id=record.conversation_id,
         message_ids=list(record.message_ids),
         type=record.type.value,
-        payload={} if record.text is None else {"text": record.text},
         decision=record.outcome.value,
         reasons=reasons,
         policy_version=policy.POLICY_VERSION,
@@ -260,14 +254,6 @@ def keep(connection: Connection, principal: Principal, record: Record) -> Entry:
         "memory_id": str(record.memory_id) if record.memory_id else None,
     }
     return Entry(action=AuditAction.CANDIDATE_DECIDED, entity_type="candidate", entity_id=record.id, details=details)
-
-
-def _text_to_keep(candidate: Candidate, decision: Decision) -> str | None:
-    """The text of a refused candidate, where screening finds nothing in it; an accepted one stands in its memory."""
-    if decision.outcome is Outcome.ACCEPT:
-        return None
-    said = (candidate.text, *(evidence.quote for evidence in candidate.evidence))
-    return None if screen(said, language=candidate.language) else candidate.text
 
 
 def correction(

@@ -34,7 +34,7 @@ create table conversations (
     hidden_at timestamptz,
     primary key (tenant_id, id)
 );
-create index conversations_user on conversations (tenant_id, user_id, updated_at desc, id desc) where hidden_at is null;
+create index conversations_user on conversations (tenant_id, user_id, id desc) where hidden_at is null;
 
 create table messages (
     tenant_id uuid not null,
@@ -185,7 +185,7 @@ create table erased_texts (
     primary key (tenant_id, subject_id, digest)
 );
 
--- Every decision. payload is empty for what is never stored and for what was accepted (the memory has it).
+-- Every decision, without text: the turns are named, an accepted one stands in its memory.
 create table candidates (
     tenant_id uuid not null,
     id uuid not null,
@@ -194,7 +194,6 @@ create table candidates (
     conversation_id uuid,
     message_ids uuid[] not null default '{}',
     type text not null,
-    payload jsonb not null default '{}',
     decision text not null check (decision in ('accept', 'reject', 'quarantine', 'review')),
     reasons text[] not null,
     policy_version text not null,
@@ -276,4 +275,3 @@ alter table conversations alter column metadata set statistics 0;
 alter table memories alter column text set statistics 0;
 alter table memories alter column text_hash set statistics 0;
 alter table memory_evidence alter column quote set statistics 0;
-alter table candidates alter column payload set statistics 0;

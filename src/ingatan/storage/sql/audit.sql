@@ -52,6 +52,11 @@ where tenant_id = %(tenant_id)s and lane = 0
   and (%(to_at)s::timestamptz is null or at < %(to_at)s)
 order by seq desc limit %(limit)s;
 
+-- name: audit.strays
+-- Rows and heads that belong to no lane of ours: nothing that we write.
+select (select count(*) from audit_log where tenant_id = %(tenant_id)s and lane <> 0)
+     + (select count(*) from audit_heads where tenant_id = %(tenant_id)s and lane <> 0) as n;
+
 -- name: audit.read_head
 -- The head without a lock, for verifying.
 select seq, mac from audit_heads where tenant_id = %(tenant_id)s and lane = 0;

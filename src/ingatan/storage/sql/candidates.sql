@@ -1,13 +1,18 @@
 -- name: candidates.record
--- One decision. The payload is empty for what is never stored.
-insert into candidates (tenant_id, id, subject_id, writer_id, conversation_id, message_ids, type, payload, decision,
-                        reasons, policy_version, memory_id)
+-- One decision, without text.
+insert into candidates (tenant_id, id, subject_id, writer_id, conversation_id, message_ids, type, decision, reasons,
+                        policy_version, memory_id)
 values (%(tenant_id)s, %(id)s, %(subject_id)s, %(writer_id)s, %(conversation_id)s, %(message_ids)s, %(type)s,
-        %(payload)s, %(decision)s, %(reasons)s, %(policy_version)s, %(memory_id)s);
+        %(decision)s, %(reasons)s, %(policy_version)s, %(memory_id)s);
+
+-- name: candidates.get
+-- One decision about the person.
+select id, decision, reasons, policy_version, memory_id
+from candidates where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and id = %(id)s;
 
 -- name: candidates.page
 -- The person's decisions, newest first, after a (time, id) position; a null decision means all.
-select id, conversation_id, message_ids, type, payload, decision, reasons, policy_version, memory_id, created_at
+select id, conversation_id, message_ids, type, decision, reasons, policy_version, memory_id, created_at
 from candidates
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
   and (%(decision)s::text is null or decision = %(decision)s)

@@ -10,12 +10,13 @@ select id, title, metadata, off_record, last_seq, created_at, updated_at
 from conversations where tenant_id = %(tenant_id)s and id = %(id)s and hidden_at is null;
 
 -- name: conversations.list
--- The caller's visible conversations, last changed first, after a (time, id) position; null position starts at the top.
+-- The caller's visible conversations, newest first, after an id; a null id starts at the top. Ids grow with time, and
+-- unlike the time of change they do not move while someone pages.
 select id, title, metadata, off_record, last_seq, created_at, updated_at
 from conversations
 where tenant_id = %(tenant_id)s and user_id = %(user_id)s and hidden_at is null
-  and (%(before_at)s::timestamptz is null or (updated_at, id) < (%(before_at)s, %(before_id)s))
-order by updated_at desc, id desc limit %(limit)s;
+  and (%(before_id)s::uuid is null or id < %(before_id)s)
+order by id desc limit %(limit)s;
 
 -- name: conversations.change
 -- Title and off-record flag; a null leaves the old value.

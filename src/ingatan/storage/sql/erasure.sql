@@ -1,9 +1,12 @@
 -- name: erasure.select
--- Ids, hashes and source conversations of the person's memories to erase, in any status; null filters take all.
-select distinct id, text_hash, conversation_id from memories
-where tenant_id = %(tenant_id)s and scope = 'user' and scope_id = %(subject_id)s
-  and (%(memory_id)s::uuid is null or id = %(memory_id)s)
-  and (%(conversation_id)s::uuid is null or conversation_id = %(conversation_id)s);
+-- Every version of the person's memories to erase, in any status; null filters take all. A memory belongs to the
+-- conversation its newest version came from.
+select m.id, m.text, m.slot from memories m
+where m.tenant_id = %(tenant_id)s and m.scope = 'user' and m.scope_id = %(subject_id)s
+  and (%(memory_id)s::uuid is null or m.id = %(memory_id)s)
+  and (%(conversation_id)s::uuid is null or %(conversation_id)s = (
+      select newest.conversation_id from memories newest
+      where newest.tenant_id = m.tenant_id and newest.id = m.id order by newest.version desc limit 1));
 
 -- name: erasure.sources
 -- The turns that the memories to erase were written from.

@@ -103,6 +103,12 @@ update sweep_state set done_seq = last_seq, attempts = 0, lease_until = null, fe
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
   and (%(conversation_id)s::uuid is null or conversation_id = %(conversation_id)s);
 
+-- name: sweep.forget_abandoned_of
+-- After an erasure: abandoned spans of the person's conversations cannot be queued again. A null conversation means all.
+delete from sweep_abandoned a using conversations c
+where a.tenant_id = %(tenant_id)s and c.tenant_id = a.tenant_id and c.id = a.conversation_id
+  and c.user_id = %(subject_id)s and (%(conversation_id)s::uuid is null or a.conversation_id = %(conversation_id)s);
+
 -- name: sweep.tenants
 -- All tenants, for jobs that then enter one at a time.
 select id from tenants order by id;
@@ -118,7 +124,8 @@ from sweep_state
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and lane = %(lane)s and last_seq > done_seq;
 
 -- name: sweep.cited_turns
--- Turns of the caller by their ids that stand in a visible conversation and are on the record.
+-- Turns by their ids that stand in this visible conversation of the caller and are on the record.
 select m.id, m.seq, m.role, m.author_id, m.content, m.created_at, m.received_at
 from messages m join conversations c on c.tenant_id = m.tenant_id and c.id = m.conversation_id
-where m.tenant_id = %(tenant_id)s and m.id = any(%(ids)s) and not m.off_record and c.hidden_at is null;
+where m.tenant_id = %(tenant_id)s and m.conversation_id = %(conversation_id)s and m.id = any(%(ids)s)
+  and not m.off_record and c.hidden_at is null;
