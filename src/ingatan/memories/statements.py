@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from ingatan.languages import Language, load
 from ingatan.languages.detect import language_of, present
-from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, Sentence, lowered, masked, quotations, split
+from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, lowered, masked, quotations, split
+from ingatan.languages.spelling import Spelled, spelled
+from ingatan.memories.evidence import evident
 from ingatan.types import MemoryType, Operation
 
 STATEMENT_WORDS_MIN = 2
@@ -27,7 +29,17 @@ _PASTED = re.compile(
     re.IGNORECASE,
 )
 _EDGES = " \t\n,;:.!?…-–—("
+_PAUSES = re.compile(r"[,;.–—:]+ | - ")
 _BRACES = re.compile(r"[{}\\<>]{1}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sentence:
+    """A sentence as typed, its closing mark, and its plain spelling, which alone the patterns read."""
+
+    typed: str
+    mark: str
+    plain: Spelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +63,17 @@ def statements(text: str) -> list[Statement]:
     if pasted(text):
         return []
     found: list[Statement] = []
-    sentences = split(text)[:SENTENCES_MAX]
-    languages = [load(code) for code in present(text)]
+    codes = present(text)
+    languages = [load(code) for code in codes]
+    sentences = [
+        _Sentence(typed=sentence.text, mark=sentence.mark, plain=spelled(sentence.text, codes))
+        for sentence in split(text)[:SENTENCES_MAX]
+    ]
     if any(_is_material(sentence, languages) for sentence in sentences):
         return []
     explicit_before = False
     for sentence in sentences:
-        view = lowered(masked(sentence.text))
+        view = lowered(masked(sentence.plain.text))
         if _framed(view, languages):
             break
         statement = _read(sentence, languages, explicit_before)
@@ -76,8 +92,8 @@ def _any(languages: Sequence[Language], name: str, view: str) -> bool:
     return any(language.search(name, view) is not None for language in languages)
 
 
-def _is_material(sentence: Sentence, languages: Sequence[Language]) -> bool:
-    view = lowered(masked(sentence.text))
+def _is_material(sentence: _Sentence, languages: Sequence[Language]) -> bool:
+    view = lowered(masked(sentence.plain.text))
     return _any(languages, "whole_frame", view)
 
 
@@ -87,17 +103,16 @@ def _framed(view: str, languages: Sequence[Language]) -> bool:
     return not (_any(languages, "standing_strong", view) and _any(languages, "direct", view))
 
 
-def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bool) -> Statement | None:
-    if any(
-        _any(languages, "about_self", lowered(quoted)) and " " in quoted.strip() for quoted in quotations(sentence.text)
-    ):
+def _read(sentence: _Sentence, languages: Sequence[Language], explicit_before: bool) -> Statement | None:
+    plain = sentence.plain.text
+    if any(_any(languages, "about_self", lowered(quoted)) and " " in quoted.strip() for quoted in quotations(plain)):
         return None
-    if _BRACES.search(sentence.text):
+    if _BRACES.search(plain):
         return None
-    view = lowered(masked(sentence.text))
+    view = lowered(masked(plain))
     if _any(languages, "never", view) or _any(languages, "laughter", view):
         return None
-    forgotten = _forgotten(sentence.text, view, languages)
+    forgotten = _forgotten(sentence, view, languages)
     if forgotten is not None:
         return forgotten
     explicit = explicit_before or _any(languages, "remember", view)
@@ -108,17 +123,29 @@ def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bo
     else:
         before = _before_question(view[start:end], languages)
         if before is None or ("?" in sentence.mark and before == end - start):
+            before = _before_comma(view[start:end], languages)
+        if before is None:
             return None
         end = start + before
-    clause = sentence.text[start:end].strip(_EDGES)
-    if len(clause.split()) < STATEMENT_WORDS_MIN:
-        return None
-    if _introduced(clause, languages):
+    start, end = _trimmed(plain, start, end)
+    clause = plain[start:end]
+    if len(clause.split()) < STATEMENT_WORDS_MIN or _introduced(clause, languages):
         return None
     kind = _kind(clause, languages, explicit=explicit, polite=polite is not None)
     if kind is None:
         return None
-    return Statement(text=clause, type=kind[0], slot=kind[1], explicit=explicit, language=language_of(clause))
+    first, last = sentence.plain.span(start, end)
+    typed = sentence.typed[first:last].strip(_EDGES)
+    return Statement(text=typed, type=kind[0], slot=kind[1], explicit=explicit, language=language_of(clause))
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """``start`` and ``end`` moved inwards over punctuation at the edges."""
+    while start < end and text[start] in _EDGES:
+        start += 1
+    while start < end and text[end - 1] in _EDGES:
+        end -= 1
+    return start, end
 
 
 def _introduced(clause: str, languages: Sequence[Language]) -> bool:
@@ -165,6 +192,18 @@ def _before_question(clause: str, languages: Sequence[Language]) -> int | None:
     return len(clause) if cut is None else cut
 
 
+def _before_comma(clause: str, languages: Sequence[Language]) -> int | None:
+    """Where in a question the part before its last comma or dash ends, if nothing in that part asks or supposes."""
+    cuts = [found.start() for found in _PAUSES.finditer(clause)][-1:]
+    for cut in cuts:
+        before = clause[:cut]
+        if len(before.split()) < STATEMENT_WORDS_MIN:
+            continue
+        if not any(_any(languages, name, before) for name in ("question", "asking", "doubt", "guess")):
+            return cut
+    return None
+
+
 def _starts_question(clause: str, languages: Sequence[Language]) -> bool:
     return any(
         (found := language.search("question", clause)) is not None and found.start == 0 for language in languages
@@ -204,7 +243,10 @@ def _kind(
     if explicit and not oneoff and _any(languages, "about_self", view):
         wished = standing and _any(languages, "form", view)
         return (MemoryType.PREFERENCE, _preference_slot(view, languages)) if wished else (MemoryType.FACT, None)
-    return None
+    shown = evident(clause, languages, oneoff=oneoff, explicit=explicit)
+    if shown is None:
+        return None
+    return shown, _preference_slot(view, languages) if shown is MemoryType.PREFERENCE else None
 
 
 def _hint(view: str, languages: Sequence[Language], *, polite: bool) -> bool:
@@ -246,15 +288,16 @@ def _preference_slot(view: str, languages: Sequence[Language]) -> str | None:
     return None
 
 
-def _forgotten(text: str, view: str, languages: Sequence[Language]) -> Statement | None:
+def _forgotten(sentence: _Sentence, view: str, languages: Sequence[Language]) -> Statement | None:
     for language in languages:
         found = language.search("forget", view)
         if found is None or found.start != 0 or language.search("forget_not", view) is not None:
             continue
-        words = text[found.end :].strip(_EDGES)
+        first, last = sentence.plain.span(found.end, len(view))
+        words = sentence.typed[first:last].strip(_EDGES)
         if words:
             return Statement(
                 text=words, type=MemoryType.FACT, slot=None, explicit=True, language=language.code,
-                operation=Operation.DELETE, said=text,
+                operation=Operation.DELETE, said=sentence.typed,
             )  # fmt: skip
     return None

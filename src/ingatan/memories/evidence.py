@@ -1,0 +1,53 @@
+"""What a clause that no template names still shows, by broad word classes: a wish, a taste, a trade, a lasting activity.
+
+It is asked only of clauses that nothing speaks against (see ``statements``). One class never decides alone: a trade needs
+something it is tied to, a wish needs two signs beside what it is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ingatan.languages import Language
+from ingatan.languages.sentences import lowered, masked
+from ingatan.types import MemoryType
+
+WISH_SIGNS_MIN = 2
+TRADE_WORDS_MAX = 8
+"""A clause of so few words that opens with a trade needs nothing that the trade is tied to."""
+
+
+def evident(clause: str, languages: Sequence[Language], *, oneoff: bool, explicit: bool) -> MemoryType | None:
+    """What ``clause`` is by its word classes, or None. ``oneoff``: it speaks of this answer, so it is no wish."""
+    found = _Found(clause, languages)
+    signs = 0 if oneoff or not found.any("matter") else found.count("lean", "habit", "ask", "taste") + explicit
+    trade = found.any("trade") and (found.tied() or len(clause.split()) <= TRADE_WORDS_MAX)
+    lasting = found.any("doing") and found.tied()
+    if not oneoff and found.any("taste") and not lasting and not trade:
+        return MemoryType.PREFERENCE
+    if signs >= WISH_SIGNS_MIN and not (lasting and not found.any("lean", "taste")) and not trade:
+        return MemoryType.PREFERENCE
+    if trade or lasting or found.any("trade_own", "own"):
+        return MemoryType.FACT
+    if not oneoff and found.any("pick") and found.any("habit"):
+        return MemoryType.PREFERENCE
+    return None
+
+
+class _Found:
+    """Which classes stand in a clause, each looked for once at most."""
+
+    def __init__(self, clause: str, languages: Sequence[Language]) -> None:
+        self._clause = clause.replace("’", "'")
+        self._view = lowered(masked(clause))
+        self._languages = languages
+
+    def any(self, *names: str) -> bool:
+        return any(language.search(name, self._view) is not None for name in names for language in self._languages)
+
+    def count(self, *names: str) -> int:
+        return sum(self.any(name) for name in names)
+
+    def tied(self) -> bool:
+        placed = any(language.search("place", self._clause, table="cased") is not None for language in self._languages)
+        return placed or self.any("anchor")
