@@ -17,7 +17,7 @@ from ingatan.languages.patterns import compiled
 from ingatan.text import unaccent
 
 CODES = ("en", "id", "vi")
-_OPEN_ENDED = frozenset({"lead", "tail", "polite", "forget", "laughter", "names"})
+_OPEN_ENDED = frozenset({"lead", "tail", "polite", "forget", "laughter", "names", "denied"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from functools import cache
 from ingatan.languages import load
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_DOUBLED = re.compile(r"([a-z]{2,20})2(an|nya|in)?")
+_DOUBLED = re.compile(r"([a-z]{3,20})2(an|nya|in)?")
 _STRETCHED = re.compile(r"([^\W\d_])\1{2,}")
 
 

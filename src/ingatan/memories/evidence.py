@@ -7,6 +7,7 @@ something it is tied to, a wish needs two signs beside what it is about.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ingatan.languages import Language
 from ingatan.languages.sentences import lowered, masked
@@ -17,15 +18,29 @@ TRADE_WORDS_MAX = 8
 """A clause of so few words that opens with a trade needs nothing that the trade is tied to."""
 
 
-def evident(clause: str, languages: Sequence[Language], *, oneoff: bool, explicit: bool) -> MemoryType | None:
-    """What ``clause`` is by its word classes, or None. ``oneoff``: it speaks of this answer, so it is no wish."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What a clause is by its word classes; ``signs`` counts what makes it a wish (0 where it is none)."""
+
+    type: MemoryType | None
+    signs: int
+
+
+def evident(clause: str, languages: Sequence[Language], *, oneoff: bool, explicit: bool) -> Evidence:
+    """What ``clause`` shows. ``oneoff``: it speaks of this answer, so it is no wish."""
     found = _Found(clause, languages)
-    signs = 0 if oneoff or not found.any("matter") else found.count("lean", "habit", "ask", "taste") + explicit
-    trade = found.any("trade") and (found.tied() or len(clause.split()) <= TRADE_WORDS_MAX)
+    signs = 0
+    if not oneoff and found.any("matter"):
+        signs = found.count("lean", "habit", "ask", "taste") + explicit + WISH_SIGNS_MIN * found.any("firm")
+    return Evidence(type=_type(found, signs, oneoff=oneoff, short=len(clause.split()) <= TRADE_WORDS_MAX), signs=signs)
+
+
+def _type(found: _Found, signs: int, *, oneoff: bool, short: bool) -> MemoryType | None:
+    trade = found.any("trade") and (short or found.tied())
     lasting = found.any("doing") and found.tied()
     if not oneoff and found.any("taste") and not lasting and not trade:
         return MemoryType.PREFERENCE
-    if signs >= WISH_SIGNS_MIN and not (lasting and not found.any("lean", "taste")) and not trade:
+    if signs >= WISH_SIGNS_MIN and not (lasting and not found.any("firm", "lean", "taste")) and not trade:
         return MemoryType.PREFERENCE
     if trade or lasting or found.any("trade_own", "own"):
         return MemoryType.FACT

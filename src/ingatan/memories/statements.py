@@ -14,11 +14,13 @@ from ingatan.languages import Language, load
 from ingatan.languages.detect import language_of, present
 from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, lowered, masked, quotations, split
 from ingatan.languages.spelling import Spelled, spelled
-from ingatan.memories.evidence import evident
+from ingatan.memories.evidence import WISH_SIGNS_MIN, evident
 from ingatan.types import MemoryType, Operation
 
 STATEMENT_WORDS_MIN = 2
 SENTENCES_MAX = 60
+WISH_SIGNS_SURE = 3
+"""So many signs of a wish outweigh a word that could tell of an event."""
 CUTS_MAX = 4
 """So many lead-ins ("hi", "by the way", "please note that") are cut from one sentence."""
 
@@ -98,7 +100,7 @@ def _is_material(sentence: _Sentence, languages: Sequence[Language]) -> bool:
 
 
 def _framed(view: str, languages: Sequence[Language]) -> bool:
-    if not _any(languages, "frame", view):
+    if not _any(languages, "frame", view) or _any(languages, "unframed", view):
         return False
     return not (_any(languages, "standing_strong", view) and _any(languages, "direct", view))
 
@@ -187,6 +189,8 @@ def _before_question(clause: str, languages: Sequence[Language]) -> int | None:
     cut = _asking(clause, languages)
     if cut is not None and clause[:cut].rstrip().endswith(":"):
         return None  # "in one sentence: who ...": how to answer this question, not how to answer
+    if "?" not in clause and _any(languages, "unasked", clause):
+        return len(clause) if cut is None else cut
     if _any(languages, "question", clause) and not _strong_statement(clause, languages):
         return None if _starts_question(clause, languages) else cut
     return len(clause) if cut is None else cut
@@ -230,9 +234,13 @@ def _kind(
     standing = _any(languages, "standing", view)
     wish = not oneoff and _any(languages, "direct", view)
     hint = not oneoff and not wish and standing and _hint(view, languages, polite=polite)
-    if _doubtful(view, languages, standing_wish=standing and (wish or hint), wish=wish or hint):
+    shown = evident(clause, languages, oneoff=oneoff, explicit=explicit)
+    told = wish or hint or shown.signs >= WISH_SIGNS_SURE
+    if _doubtful(view, languages, standing_wish=standing and (wish or hint), wish=told, signs=shown.signs):
         return None
     named = _named(clause, languages)
+    if named and not oneoff and _any(languages, "titled", view):
+        return MemoryType.PREFERENCE, "form_of_address"
     if _any(languages, "likes", view) or (wish and not named):
         return MemoryType.PREFERENCE, _preference_slot(view, languages)
     slot = "name" if named else _fact_slot(view, languages)
@@ -240,13 +248,13 @@ def _kind(
         return MemoryType.FACT, slot
     if hint:
         return MemoryType.PREFERENCE, _preference_slot(view, languages)
+    if shown.type is not None:
+        preferred = shown.type is MemoryType.PREFERENCE
+        return shown.type, _preference_slot(view, languages) if preferred else None
     if explicit and not oneoff and _any(languages, "about_self", view):
         wished = standing and _any(languages, "form", view)
         return (MemoryType.PREFERENCE, _preference_slot(view, languages)) if wished else (MemoryType.FACT, None)
-    shown = evident(clause, languages, oneoff=oneoff, explicit=explicit)
-    if shown is None:
-        return None
-    return shown, _preference_slot(view, languages) if shown is MemoryType.PREFERENCE else None
+    return None
 
 
 def _hint(view: str, languages: Sequence[Language], *, polite: bool) -> bool:
@@ -258,13 +266,24 @@ def _hint(view: str, languages: Sequence[Language], *, polite: bool) -> bool:
     return polite or not _any(languages, "about_self", view) or _any(languages, "standing_strong", view)
 
 
-def _doubtful(view: str, languages: Sequence[Language], *, standing_wish: bool, wish: bool) -> bool:
+def _doubtful(view: str, languages: Sequence[Language], *, standing_wish: bool, wish: bool, signs: int) -> bool:
+    guesses = [found.start for language in languages if (found := language.search("guess", view)) is not None]
+    if 0 in guesses:
+        return True
     if not _any(languages, "candid", view):
-        if _any(languages, "guess", view):
+        if guesses:
             return True
-        if not standing_wish and _any(languages, "doubt", view):
+        if not standing_wish and any(_supposes(view, language, signs) for language in languages):
             return True
     return not wish and _any(languages, "passing", view) and not _any(languages, "change", view)
+
+
+def _supposes(view: str, language: Language, signs: int) -> bool:
+    """Whether a doubt stands in ``view``; having to do something is none in a wish."""
+    found = language.search("doubt", view)
+    if found is None:
+        return False
+    return signs < WISH_SIGNS_MIN or view[found.start : found.end] not in language.lists["obliged"]
 
 
 def _named(clause: str, languages: Sequence[Language]) -> bool:
