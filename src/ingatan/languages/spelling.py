@@ -66,5 +66,7 @@ def _plain(word: str, codes: Sequence[str]) -> str | None:
     doubled = _DOUBLED.fullmatch(lower) if "id" in codes else None
     if doubled is not None:
         return f"{doubled[1]}-{doubled[1]}{doubled[2] or ''}"
+    if lower.startswith(("yyy", "www")):
+        return None  # part of a date format or an address
     stretched = _STRETCHED.sub(r"\1", word)
     return stretched if stretched != word and not word.isupper() else None

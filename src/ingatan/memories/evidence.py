@@ -40,13 +40,15 @@ def _type(found: _Found, signs: int, *, oneoff: bool, short: bool) -> MemoryType
     lasting = found.any("doing") and found.tied()
     if not oneoff and found.any("taste") and not lasting and not trade:
         return MemoryType.PREFERENCE
-    if signs >= WISH_SIGNS_MIN and not (lasting and not found.any("firm", "lean", "taste")) and not trade:
+    wished = signs >= WISH_SIGNS_MIN or (signs == 1 and not found.any("chore"))
+    if wished and not (lasting and not found.any("firm", "lean", "taste")) and not trade and not found.any("own"):
         return MemoryType.PREFERENCE
     if trade or lasting or found.any("trade_own", "own"):
         return MemoryType.FACT
-    if not oneoff and found.any("pick") and found.any("habit"):
-        return MemoryType.PREFERENCE
-    return None
+    if oneoff or found.any("chore"):
+        return None
+    standing = found.any("firm") or (found.any("always") and found.any("ask", "lean"))
+    return MemoryType.PREFERENCE if standing or (found.any("pick") and found.any("habit")) else None
 
 
 class _Found:

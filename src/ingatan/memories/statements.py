@@ -112,6 +112,9 @@ def _read(sentence: _Sentence, languages: Sequence[Language], explicit_before: b
     if _BRACES.search(plain):
         return None
     view = lowered(masked(plain))
+    denied = _denied(sentence, view, languages)
+    if denied is not None:
+        return denied
     if _any(languages, "never", view) or _any(languages, "laughter", view):
         return None
     forgotten = _forgotten(sentence, view, languages)
@@ -312,11 +315,33 @@ def _forgotten(sentence: _Sentence, view: str, languages: Sequence[Language]) ->
         found = language.search("forget", view)
         if found is None or found.start != 0 or language.search("forget_not", view) is not None:
             continue
-        first, last = sentence.plain.span(found.end, len(view))
-        words = sentence.typed[first:last].strip(_EDGES)
-        if words:
-            return Statement(
-                text=words, type=MemoryType.FACT, slot=None, explicit=True, language=language.code,
-                operation=Operation.DELETE, said=sentence.typed,
-            )  # fmt: skip
+        closing = _closing(sentence, found.end, len(view), language)
+        if closing is not None:
+            return closing
     return None
+
+
+def _denied(sentence: _Sentence, view: str, languages: Sequence[Language]) -> Statement | None:
+    """What a sentence that only says that something holds no longer ("... any more") closes, or None."""
+    start, end = _trimmed(view, *_own_words(view, languages))
+    clause = view[start:end]
+    if "?" in sentence.mark or _PAUSES.search(clause):
+        return None
+    for language in languages:
+        found, ended = language.search("denied", clause), language.search("denied_end", clause)
+        if found is None or (ended is None and language.search("denied_sure", clause) is None):
+            continue
+        return _closing(sentence, start + found.end, end if ended is None else start + ended.start, language)
+    return None
+
+
+def _closing(sentence: _Sentence, start: int, end: int, language: Language) -> Statement | None:
+    """A request to close what the words between ``start`` and ``end`` of the plain sentence name."""
+    first, last = sentence.plain.span(start, max(start, end))
+    words = sentence.typed[first:last].strip(_EDGES)
+    if not words:
+        return None
+    return Statement(
+        text=words, type=MemoryType.FACT, slot=None, explicit=True, language=language.code,
+        operation=Operation.DELETE, said=sentence.typed,
+    )  # fmt: skip
