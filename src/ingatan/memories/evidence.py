@@ -43,7 +43,8 @@ def _type(found: _Found, signs: int, *, oneoff: bool, short: bool) -> MemoryType
     wished = signs >= WISH_SIGNS_MIN or (signs == 1 and not found.any("chore"))
     if wished and not (lasting and not found.any("firm", "lean", "taste")) and not trade and not found.any("own"):
         return MemoryType.PREFERENCE
-    if trade or lasting or found.any("trade_own", "own"):
+    told = trade or lasting or found.any("trade_own", "own") or (found.any("subject", "staying") and found.tied())
+    if told and not (oneoff and not found.any("about_self")):
         return MemoryType.FACT
     if oneoff or found.any("chore"):
         return None

@@ -325,8 +325,8 @@ def _denied(sentence: _Sentence, view: str, languages: Sequence[Language]) -> St
     """What a sentence that only says that something holds no longer ("... any more") closes, or None."""
     start, end = _trimmed(view, *_own_words(view, languages))
     clause = view[start:end]
-    if "?" in sentence.mark or _PAUSES.search(clause):
-        return None
+    if "?" in sentence.mark or _PAUSES.search(clause) or _any(languages, "direct", clause):
+        return None  # a question, a sentence that goes on, or a wish ("I don't want tables any more")
     for language in languages:
         found, ended = language.search("denied", clause), language.search("denied_end", clause)
         if found is None or (ended is None and language.search("denied_sure", clause) is None):
