@@ -136,6 +136,8 @@ def _read(sentence: _Sentence, languages: Sequence[Language], explicit_before: b
     clause = plain[start:end]
     if len(clause.split()) < STATEMENT_WORDS_MIN or _introduced(clause, languages):
         return None
+    if "?" in sentence.mark and polite is None and _any(languages, "conditional", view[start:end]):
+        return None
     kind = _kind(clause, languages, explicit=explicit, polite=polite is not None)
     if kind is None:
         return None
@@ -233,7 +235,7 @@ def _kind(
     view = lowered(masked(clause))
     if _any(languages, "others", view):
         return None
-    oneoff = _any(languages, "oneoff", view)
+    oneoff = _any(languages, "oneoff", view) and not _any(languages, "regularly", view)
     standing = _any(languages, "standing", view)
     wish = not oneoff and _any(languages, "direct", view)
     hint = not oneoff and not wish and standing and _hint(view, languages, polite=polite)
