@@ -1,8 +1,8 @@
 """What is known about each language: word lists and patterns as data, compiled on first use.
 
 ``languages/{en,id,vi}/statements.toml`` hold the data and say at their head what each table means; ``evidence.toml``
-beside it adds broad word classes, chat spellings and further templates under the same names. Nothing is read or compiled
-at import.
+beside it adds broad word classes, chat spellings and further templates under the same names. Nothing is read or
+compiled at import.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def _spellings(code: str) -> dict[str, str]:
 
 
 def spelled(text: str, codes: Sequence[str]) -> Spelled:
-    """``text`` with each word that one of the languages ``codes`` spells otherwise replaced, case of the first letter kept."""
+    """``text`` with each word that a language of ``codes`` spells otherwise replaced; a capital stays one."""
     pieces: list[str] = []
     offsets: list[int] = []
     at = 0

@@ -1,7 +1,7 @@
-"""What a clause that no template names still shows, by broad word classes: a wish, a taste, a trade, a lasting activity.
+"""What a clause that no template names still shows by broad word classes: a wish, a taste, a trade, an activity.
 
-It is asked only of clauses that nothing speaks against (see ``statements``). One class never decides alone: a trade needs
-something it is tied to, a wish needs two signs beside what it is about.
+It is asked only of clauses that nothing speaks against (see ``statements``). Hardly any class decides alone: a trade or
+an activity needs something it is tied to, a wish needs what it is about and signs that it stands.
 """
 
 from __future__ import annotations
