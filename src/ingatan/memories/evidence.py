@@ -36,7 +36,8 @@ def evident(clause: str, languages: Sequence[Language], *, oneoff: bool, explici
 
 
 def _type(found: _Found, signs: int, *, oneoff: bool, short: bool) -> MemoryType | None:
-    trade = found.any("trade") and (short or found.tied())
+    acts = found.any("finite") and not found.any("about_self")  # "teachers in X got a raise"
+    trade = found.any("trade") and (short or found.tied()) and not acts
     lasting = found.any("doing") and found.tied()
     if not oneoff and found.any("taste") and not lasting and not trade:
         return MemoryType.PREFERENCE
