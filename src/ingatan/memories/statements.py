@@ -249,7 +249,8 @@ def _kind(
     if _any(languages, "likes", view) or (wish and not named):
         return MemoryType.PREFERENCE, _preference_slot(view, languages)
     slot = "name" if named else _fact_slot(view, languages)
-    if slot is not None:
+    acts = _any(languages, "finite", view) and not _any(languages, "about_self", view)
+    if slot is not None and not (slot == "role" and acts):  # "teachers in X got a raise"
         return MemoryType.FACT, slot
     if hint:
         return MemoryType.PREFERENCE, _preference_slot(view, languages)
