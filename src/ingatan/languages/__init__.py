@@ -1,6 +1,7 @@
 """What is known about each language: word lists and patterns as data, compiled on first use.
 
-``languages/{en,id,vi}/statements.toml`` hold the data and say at their head what each table means. Nothing is read or
+``languages/{en,id,vi}/statements.toml`` hold the data and say at their head what each table means; ``evidence.toml``
+beside it adds broad word classes, chat spellings and further templates under the same names. Nothing is read or
 compiled at import.
 """
 
@@ -16,7 +17,7 @@ from ingatan.languages.patterns import compiled
 from ingatan.text import unaccent
 
 CODES = ("en", "id", "vi")
-_OPEN_ENDED = frozenset({"lead", "tail", "polite", "forget", "laughter", "names"})
+_OPEN_ENDED = frozenset({"lead", "tail", "polite", "forget", "laughter", "names", "denied"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,9 @@ class Language:
         self.facts = data["facts"]
         self.preference_slots = data["preference_slots"]
         self.topics = data["topics"]
+        self.spellings: dict[str, str] = {
+            typed: plain for plain, forms in data.get("spellings", {}).items() for typed in forms
+        }
         self._compiled: dict[tuple[str, str, bool], re.Pattern[str]] = {}
 
     def search(self, name: str, view: str, *, table: str = "patterns") -> Match | None:
@@ -61,5 +65,11 @@ class Language:
 @cache
 def load(code: str) -> Language:
     """The language ``code`` (one of ``CODES``), read once a process."""
-    source = resources.files("ingatan.languages").joinpath(code, "statements.toml")
-    return Language(code, tomllib.loads(source.read_text(encoding="utf-8")))
+    root = resources.files("ingatan.languages").joinpath(code)
+    data: dict[str, dict[str, list[str]]] = {}
+    for name in ("statements.toml", "evidence.toml"):
+        for table, entries in tomllib.loads(root.joinpath(name).read_text(encoding="utf-8")).items():
+            held = data.setdefault(table, {})
+            for entry, values in entries.items():
+                held[entry] = held.get(entry, []) + values
+    return Language(code, data)

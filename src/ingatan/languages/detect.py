@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ingatan.languages import CODES, load
+from ingatan.languages import CODES, Language, load
 from ingatan.languages.sentences import lowered
 from ingatan.text import unaccent
 
@@ -16,9 +16,16 @@ PRESENT_SHARE = 0.2
 """A language is present when it scores at least this share of the best one."""
 
 
+def _class_words(language: Language) -> frozenset[str]:
+    """The single words of the classes, which clipped sentences ("penjahit rumahan, daerah X") consist of."""
+    names = ("role_noun", "role_word", "organisation", "field", "seeming", "reach")
+    return frozenset(word for name in names for entry in language.lists.get(name, ()) for word in entry.split())
+
+
 @cache
 def _vocabulary(code: str) -> frozenset[str]:
-    entries = frozenset(load(code).lists["function_words"])
+    language = load(code)
+    entries = frozenset(language.lists["function_words"]) | language.spellings.keys() | _class_words(language)
     return entries | {unaccent(entry) for entry in entries} if code == "vi" else entries
 
 

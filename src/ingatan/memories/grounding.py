@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ingatan.memories.decision_context import PolicyContext
 from ingatan.memories.statement import is_statement, stated
+from ingatan.memories.statements import statements
 from ingatan.memories.support import licensed, recurring
 from ingatan.memories.wording import pattern
 from ingatan.text import fold, visible
@@ -58,13 +59,26 @@ def _from_turns(candidate: Candidate, context: PolicyContext) -> Grounding:
             return Grounding(reason=Reason.NOT_LICENSED)
         return Grounding(text=candidate.text, quotes=quotes)
     if candidate.operation is Operation.DELETE:
-        asked = any(asks_to_forget(quote) for quote in quotes)
+        asked = any(
+            asks_to_forget(evidence.quote) or _denies(context.turns[evidence.message_id].text, evidence.quote)
+            for evidence in candidate.evidence
+        )
         return Grounding(text=candidate.text, quotes=quotes, reason=None if asked else Reason.NOT_LICENSED)
-    if not all(stated(context.turns[evidence.message_id].text, evidence.quote) for evidence in candidate.evidence):
+    if not all(_said(context.turns[evidence.message_id].text, evidence.quote) for evidence in candidate.evidence):
         return Grounding(reason=Reason.NOT_A_STATEMENT)
     if any(licensed(candidate.text, quote, language=candidate.language) for quote in quotes):
         return Grounding(text=candidate.text, quotes=quotes)
     return Grounding(text=quotes[0].strip(), quotes=quotes)
+
+
+def _said(turn: str, quote: str) -> bool:
+    """Whether ``turn`` states ``quote``: by the closed lists, or because it is a clause that the rules read in it."""
+    return stated(turn, quote) or any(found.text == quote for found in statements(turn))
+
+
+def _denies(turn: str, quote: str) -> bool:
+    """Whether the rules read in ``turn`` that what ``quote`` speaks of holds no longer."""
+    return any(found.said == quote for found in statements(turn) if found.operation is Operation.DELETE)
 
 
 def asks_to_forget(quote: str) -> bool:

@@ -12,11 +12,15 @@ from dataclasses import dataclass
 
 from ingatan.languages import Language, load
 from ingatan.languages.detect import language_of, present
-from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, Sentence, lowered, masked, quotations, split
+from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, lowered, masked, quotations, split
+from ingatan.languages.spelling import Spelled, spelled
+from ingatan.memories.evidence import WISH_SIGNS_MIN, evident
 from ingatan.types import MemoryType, Operation
 
 STATEMENT_WORDS_MIN = 2
 SENTENCES_MAX = 60
+WISH_SIGNS_SURE = 3
+"""So many signs of a wish outweigh a word that could tell of an event."""
 CUTS_MAX = 4
 """So many lead-ins ("hi", "by the way", "please note that") are cut from one sentence."""
 
@@ -27,7 +31,17 @@ _PASTED = re.compile(
     re.IGNORECASE,
 )
 _EDGES = " \t\n,;:.!?…-–—("
+_PAUSES = re.compile(r"[,;.–—:]+ | - ")
 _BRACES = re.compile(r"[{}\\<>]{1}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sentence:
+    """A sentence as typed, its closing mark, and its plain spelling, which alone the patterns read."""
+
+    typed: str
+    mark: str
+    plain: Spelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +65,17 @@ def statements(text: str) -> list[Statement]:
     if pasted(text):
         return []
     found: list[Statement] = []
-    sentences = split(text)[:SENTENCES_MAX]
-    languages = [load(code) for code in present(text)]
+    codes = present(text)
+    languages = [load(code) for code in codes]
+    sentences = [
+        _Sentence(typed=sentence.text, mark=sentence.mark, plain=spelled(sentence.text, codes))
+        for sentence in split(text)[:SENTENCES_MAX]
+    ]
     if any(_is_material(sentence, languages) for sentence in sentences):
         return []
     explicit_before = False
     for sentence in sentences:
-        view = lowered(masked(sentence.text))
+        view = lowered(masked(sentence.plain.text))
         if _framed(view, languages):
             break
         statement = _read(sentence, languages, explicit_before)
@@ -76,28 +94,30 @@ def _any(languages: Sequence[Language], name: str, view: str) -> bool:
     return any(language.search(name, view) is not None for language in languages)
 
 
-def _is_material(sentence: Sentence, languages: Sequence[Language]) -> bool:
-    view = lowered(masked(sentence.text))
+def _is_material(sentence: _Sentence, languages: Sequence[Language]) -> bool:
+    view = lowered(masked(sentence.plain.text))
     return _any(languages, "whole_frame", view)
 
 
 def _framed(view: str, languages: Sequence[Language]) -> bool:
-    if not _any(languages, "frame", view):
+    if not _any(languages, "frame", view) or _any(languages, "unframed", view):
         return False
     return not (_any(languages, "standing_strong", view) and _any(languages, "direct", view))
 
 
-def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bool) -> Statement | None:
-    if any(
-        _any(languages, "about_self", lowered(quoted)) and " " in quoted.strip() for quoted in quotations(sentence.text)
-    ):
+def _read(sentence: _Sentence, languages: Sequence[Language], explicit_before: bool) -> Statement | None:
+    plain = sentence.plain.text
+    if any(_any(languages, "about_self", lowered(quoted)) and " " in quoted.strip() for quoted in quotations(plain)):
         return None
-    if _BRACES.search(sentence.text):
+    if _BRACES.search(plain):
         return None
-    view = lowered(masked(sentence.text))
+    view = lowered(masked(plain))
+    denied = _denied(sentence, view, languages)
+    if denied is not None:
+        return denied
     if _any(languages, "never", view) or _any(languages, "laughter", view):
         return None
-    forgotten = _forgotten(sentence.text, view, languages)
+    forgotten = _forgotten(sentence, view, languages)
     if forgotten is not None:
         return forgotten
     explicit = explicit_before or _any(languages, "remember", view)
@@ -108,17 +128,31 @@ def _read(sentence: Sentence, languages: Sequence[Language], explicit_before: bo
     else:
         before = _before_question(view[start:end], languages)
         if before is None or ("?" in sentence.mark and before == end - start):
+            before = _before_comma(view[start:end], languages)
+        if before is None:
             return None
         end = start + before
-    clause = sentence.text[start:end].strip(_EDGES)
-    if len(clause.split()) < STATEMENT_WORDS_MIN:
+    start, end = _trimmed(plain, start, end)
+    clause = plain[start:end]
+    if len(clause.split()) < STATEMENT_WORDS_MIN or _introduced(clause, languages):
         return None
-    if _introduced(clause, languages):
+    if "?" in sentence.mark and polite is None and _any(languages, "conditional", view[start:end]):
         return None
     kind = _kind(clause, languages, explicit=explicit, polite=polite is not None)
     if kind is None:
         return None
-    return Statement(text=clause, type=kind[0], slot=kind[1], explicit=explicit, language=language_of(clause))
+    first, last = sentence.plain.span(start, end)
+    typed = sentence.typed[first:last].strip(_EDGES)
+    return Statement(text=typed, type=kind[0], slot=kind[1], explicit=explicit, language=language_of(clause))
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """``start`` and ``end`` moved inwards over punctuation at the edges."""
+    while start < end and text[start] in _EDGES:
+        start += 1
+    while start < end and text[end - 1] in _EDGES:
+        end -= 1
+    return start, end
 
 
 def _introduced(clause: str, languages: Sequence[Language]) -> bool:
@@ -160,9 +194,23 @@ def _before_question(clause: str, languages: Sequence[Language]) -> int | None:
     cut = _asking(clause, languages)
     if cut is not None and clause[:cut].rstrip().endswith(":"):
         return None  # "in one sentence: who ...": how to answer this question, not how to answer
+    if "?" not in clause and _any(languages, "unasked", clause):
+        return len(clause) if cut is None else cut
     if _any(languages, "question", clause) and not _strong_statement(clause, languages):
         return None if _starts_question(clause, languages) else cut
     return len(clause) if cut is None else cut
+
+
+def _before_comma(clause: str, languages: Sequence[Language]) -> int | None:
+    """Where in a question the part before its last comma or dash ends, if nothing in that part asks or supposes."""
+    cuts = [found.start() for found in _PAUSES.finditer(clause)][-1:]
+    for cut in cuts:
+        before = clause[:cut]
+        if len(before.split()) < STATEMENT_WORDS_MIN:
+            continue
+        if not any(_any(languages, name, before) for name in ("question", "asking", "doubt", "guess")):
+            return cut
+    return None
 
 
 def _starts_question(clause: str, languages: Sequence[Language]) -> bool:
@@ -187,20 +235,28 @@ def _kind(
     view = lowered(masked(clause))
     if _any(languages, "others", view):
         return None
-    oneoff = _any(languages, "oneoff", view)
+    oneoff = _any(languages, "oneoff", view) and not _any(languages, "regularly", view)
     standing = _any(languages, "standing", view)
     wish = not oneoff and _any(languages, "direct", view)
     hint = not oneoff and not wish and standing and _hint(view, languages, polite=polite)
-    if _doubtful(view, languages, standing_wish=standing and (wish or hint), wish=wish or hint):
+    shown = evident(clause, languages, oneoff=oneoff, explicit=explicit)
+    told = wish or hint or shown.signs >= WISH_SIGNS_SURE
+    if _doubtful(view, languages, standing_wish=standing and (wish or hint), wish=told, signs=shown.signs):
         return None
     named = _named(clause, languages)
+    if named and not oneoff and _any(languages, "titled", view):
+        return MemoryType.PREFERENCE, "form_of_address"
     if _any(languages, "likes", view) or (wish and not named):
         return MemoryType.PREFERENCE, _preference_slot(view, languages)
     slot = "name" if named else _fact_slot(view, languages)
-    if slot is not None:
+    acts = _any(languages, "finite", view) and not _any(languages, "about_self", view)
+    if slot is not None and not (slot == "role" and acts):  # "teachers in X got a raise"
         return MemoryType.FACT, slot
     if hint:
         return MemoryType.PREFERENCE, _preference_slot(view, languages)
+    if shown.type is not None:
+        preferred = shown.type is MemoryType.PREFERENCE
+        return shown.type, _preference_slot(view, languages) if preferred else None
     if explicit and not oneoff and _any(languages, "about_self", view):
         wished = standing and _any(languages, "form", view)
         return (MemoryType.PREFERENCE, _preference_slot(view, languages)) if wished else (MemoryType.FACT, None)
@@ -216,13 +272,24 @@ def _hint(view: str, languages: Sequence[Language], *, polite: bool) -> bool:
     return polite or not _any(languages, "about_self", view) or _any(languages, "standing_strong", view)
 
 
-def _doubtful(view: str, languages: Sequence[Language], *, standing_wish: bool, wish: bool) -> bool:
+def _doubtful(view: str, languages: Sequence[Language], *, standing_wish: bool, wish: bool, signs: int) -> bool:
+    guesses = [found.start for language in languages if (found := language.search("guess", view)) is not None]
+    if 0 in guesses:
+        return True
     if not _any(languages, "candid", view):
-        if _any(languages, "guess", view):
+        if guesses:
             return True
-        if not standing_wish and _any(languages, "doubt", view):
+        if not standing_wish and any(_supposes(view, language, signs) for language in languages):
             return True
     return not wish and _any(languages, "passing", view) and not _any(languages, "change", view)
+
+
+def _supposes(view: str, language: Language, signs: int) -> bool:
+    """Whether a doubt stands in ``view``; having to do something is none in a wish."""
+    found = language.search("doubt", view)
+    if found is None:
+        return False
+    return signs < WISH_SIGNS_MIN or view[found.start : found.end] not in language.lists["obliged"]
 
 
 def _named(clause: str, languages: Sequence[Language]) -> bool:
@@ -246,15 +313,38 @@ def _preference_slot(view: str, languages: Sequence[Language]) -> str | None:
     return None
 
 
-def _forgotten(text: str, view: str, languages: Sequence[Language]) -> Statement | None:
+def _forgotten(sentence: _Sentence, view: str, languages: Sequence[Language]) -> Statement | None:
     for language in languages:
         found = language.search("forget", view)
         if found is None or found.start != 0 or language.search("forget_not", view) is not None:
             continue
-        words = text[found.end :].strip(_EDGES)
-        if words:
-            return Statement(
-                text=words, type=MemoryType.FACT, slot=None, explicit=True, language=language.code,
-                operation=Operation.DELETE, said=text,
-            )  # fmt: skip
+        closing = _closing(sentence, found.end, len(view), language)
+        if closing is not None:
+            return closing
     return None
+
+
+def _denied(sentence: _Sentence, view: str, languages: Sequence[Language]) -> Statement | None:
+    """What a sentence that only says that something holds no longer ("... any more") closes, or None."""
+    start, end = _trimmed(view, *_own_words(view, languages))
+    clause = view[start:end]
+    if "?" in sentence.mark or _PAUSES.search(clause) or _any(languages, "direct", clause):
+        return None  # a question, a sentence that goes on, or a wish ("I don't want tables any more")
+    for language in languages:
+        found, ended = language.search("denied", clause), language.search("denied_end", clause)
+        if found is None or (ended is None and language.search("denied_sure", clause) is None):
+            continue
+        return _closing(sentence, start + found.end, end if ended is None else start + ended.start, language)
+    return None
+
+
+def _closing(sentence: _Sentence, start: int, end: int, language: Language) -> Statement | None:
+    """A request to close what the words between ``start`` and ``end`` of the plain sentence name."""
+    first, last = sentence.plain.span(start, max(start, end))
+    words = sentence.typed[first:last].strip(_EDGES)
+    if not words:
+        return None
+    return Statement(
+        text=words, type=MemoryType.FACT, slot=None, explicit=True, language=language.code,
+        operation=Operation.DELETE, said=sentence.typed,
+    )  # fmt: skip
