@@ -1,0 +1,90 @@
+"""Values that need no word beside them: plates, phone numbers in words, long numbers and mixed codes, sums of money."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from ingatan.screening.detector import Detector
+from ingatan.screening.view import View
+from ingatan.types import Reason
+
+SPOKEN_DIGITS_MIN = 5
+"""So many words for digits in a row are a number that was spelled out."""
+
+
+@cache
+def _spoken() -> re.Pattern[str]:
+    digit = (
+        r"(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|triple"
+        r"|nol|kosong|satu|dua|tiga|empat|lima|enam|tujuh|delapan|lapan|sembilan"
+        r"|không|khong|một|mot|mốt|hai|ba|bốn|bon|tư|năm|nam|lăm|sáu|sau|bảy|bay|bẩy|tám|tam|chín|chin)"
+    )
+    return re.compile(rf"(?<!\w)(?:{digit}[\s,.-]{{1,3}}){{{SPOKEN_DIGITS_MIN - 1},}}{digit}(?!\w)")
+
+
+@cache
+def _plates() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<![\w/-])(?!(?:UU|PP|PM|SK|SE|NO|RT|RW|QS|PO|TH)\b)[A-Z]{1,2} ?\d{3,4} ?[A-Z]{1,3}(?![\w/-])"
+        r"|(?<![\w/-])\d{2}[A-Z]\d?[- ]?\d{3}\.?\d{2}(?!\w)"
+    )
+
+
+@cache
+def _long() -> re.Pattern[str]:
+    """Eight digits or more in a row, or a code of letters and digits; not a date, a year, a version or a standard."""
+    return re.compile(
+        r"(?<![\w.,/-])(?!(?:19|20)\d{6}(?!\d))\d(?:[ -]?\d){7,}(?![\w/])(?! ?(?:rows|baris|dòng|people|orang|người))"
+        r"|(?<![\w./@-])(?=[\w#@$!*-]{0,30}\d[\w#@$!*-]{0,30}\d)(?=[\w#@$!*-]{0,30}[a-zà-ỹ])(?![a-zà-ỹ]{1,4}\d{2,5}(?!\w))"
+        r"(?!\d{1,4}[a-z]{1,3}(?!\w))(?!(?:iso|iec|en|rfc|utf|covid|python|windows|win|excel|office|java|html|qanun|postgres"
+        r"|ubuntu|android|version|ver|v)[- ]?\d)(?!\d[\d-]*(?:year|day|hour|minute|point|page|word|month|week|person|bit|inch)"
+        r"|\d+-(?:an|in|nya|hari|jam|thn|tahun|tuổi|giờ))(?![a-zà-ỹ]+-\d+(?!\w))"
+        r"[\w#@$!*]{1,20}(?:-[\w#@$!*]{1,20}){0,4}(?![\w/.])(?<=\w{6})"
+    )
+
+
+@cache
+def _opens() -> re.Pattern[str]:
+    """Four digits or more beside what a code opens."""
+    lock = (
+        r"(?:doors?|gates?|safe|locker|alarm|wi-?fi|padlock|lock|unlocks?|opens?|pintu|gerbang|brankas|loker|gembok"
+        r"|buka|dibuka|cửa|cổng|két|khóa|tủ|mở|cua|cong|ket|khoa)"
+    )
+    code = r"(?!(?:19|20)\d\d\b)(?=\S{0,30}\d)[\w#@$!*]{0,30}\d{3,}[\w#@$!*]{0,30}"
+    return re.compile(rf"(?<!\w){lock}(?!\w)(?:\W+\w+){{0,4}}?\W+{code}")
+
+
+@cache
+def _money() -> re.Pattern[str]:
+    number = (
+        r"(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|twenty|thirty|forty|fifty|hundred|few|se"
+        r"|satu|dua|tiga|empat|lima|enam|tujuh|delapan|sembilan|sepuluh|belas|puluh|ratus|setengah"
+        r"|một|hai|ba|bốn|năm|sáu|bảy|tám|chín|mười|mươi|trăm|chục|vài|mấy)"
+    )
+    unit = (
+        r"(?:million|billion|grand|bucks|quid|dollars|usd|euros?|eur|pounds|rupiah|idr"
+        r"|juta|jt|jutaan|miliar|milyar|rb|ribu rupiah|perak|gocap|cepek|triliun"
+        r"|triệu|trieu|tr|củ|tỷ|tỉ|đồng|dong|vnđ|vnd|nghìn đồng|ngàn đồng|xị|chai|lít)"
+    )
+    counted = r"(?! (?:people|rows|users|words|orang|penduduk|jiwa|ton|hektar|baris|kata|người|dân|tấn|dòng|từ|chữ))"
+    return re.compile(
+        rf"(?<!\w){number} ?{unit}(?!\w){counted}|(?<!\w)(?:rp|idr|usd|\$|€|£|vnd) ?\.?\d|(?<!\w)(?:sejuta|semiliar"
+        r"|seratus ribu)(?!\w)|\d ?(?:[$€£]|k (?:a|per) (?:month|year|week))"
+    )
+
+
+def _identifies(view: View) -> bool:
+    return bool(_spoken().search(view.text) or _plates().search(view.shown))
+
+
+def _coded(view: View) -> bool:
+    return bool(_opens().search(view.text) or _long().search(view.text))
+
+
+IDENTIFIER = Detector(name="figures", reason=Reason.IDENTIFIER, finds=_identifies)
+"""Plates and numbers spelled out in words."""
+CREDENTIAL = Detector(name="codes", reason=Reason.CREDENTIAL, finds=_coded)
+"""Codes beside what they open, long numbers and mixed codes."""
+FINANCE = Detector(name="money", reason=Reason.FINANCE, finds=lambda view: bool(_money().search(view.text)))
+"""A sum of money."""
