@@ -6,6 +6,7 @@ from ingatan.screening import (
     credentials,
     delimiters,
     destinations,
+    events,
     figures,
     identifiers,
     impersonal,
@@ -47,4 +48,5 @@ CATALOGUE: tuple[Detector, ...] = (
     lexical("law_claim", Reason.LAW_CLAIM),
     lexical("document_fact", Reason.DOCUMENT_FACT),
     impersonal.DETECTOR,
+    events.DETECTOR,
 )
