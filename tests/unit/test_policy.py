@@ -92,7 +92,7 @@ def test_an_unlicensed_text_is_replaced_by_the_persons_own_clause() -> None:
         (lambda: run("I like tea", type=MemoryType.EPISODE), Reason.SCHEMA),
         (lambda: run("I like tea", importance=2.0), Reason.SCHEMA),
         (lambda: run("I like tea " * 60), Reason.TOO_LONG),
-        (lambda: run("I like tea. My office has none."), Reason.NOT_ONE_SENTENCE),
+        (lambda: run("I like tea. I like cake. I like rice."), Reason.NOT_ONE_SENTENCE),
         (lambda: run("I like tea", writer=Writer(subject_id=OTHER)), Reason.NO_AUTHORITY),
         (lambda: run("I like tea", source=SourceKind.APPROVAL), Reason.NO_AUTHORITY),
         (lambda: run("I like tea", consent=Consent.WITHDRAWN), Reason.NO_CONSENT),
