@@ -86,6 +86,15 @@ def test_an_unlicensed_text_is_replaced_by_the_persons_own_clause() -> None:
     assert run("I prefer short answers", "Prefers answers in verse").text == "I prefer short answers"
 
 
+def test_of_two_sentences_the_first_statement_is_kept() -> None:
+    assert run("I like tea. I drink it every morning.").text == "I like tea."
+
+
+def test_the_second_sentence_is_screened_though_it_is_not_kept() -> None:
+    decision = run("I like tea. I have diabetes.")
+    assert (decision.outcome, decision.reasons) == (Outcome.REJECT, (Reason.HEALTH,))
+
+
 @pytest.mark.parametrize(
     ("decision", "reason"),
     [

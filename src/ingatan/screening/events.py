@@ -7,7 +7,6 @@ import re
 from functools import cache
 
 from ingatan.screening.detector import Detector
-from ingatan.screening.view import View
 from ingatan.types import Reason
 
 
@@ -38,7 +37,5 @@ def _once() -> re.Pattern[str]:
     )
 
 
-DETECTOR = Detector(
-    name="event", reason=Reason.NOT_A_STATEMENT, finds=lambda view: bool(_once().search(view.text))
-)
+DETECTOR = Detector(name="event", reason=Reason.NOT_A_STATEMENT, finds=lambda view: bool(_once().search(view.text)))
 """Something that once happened."""

@@ -27,7 +27,7 @@ def _spoken() -> re.Pattern[str]:
 def _plates() -> re.Pattern[str]:
     return re.compile(
         r"(?<![\w/-])(?!(?:UU|PP|PM|SK|SE|NO|RT|RW|QS|PO|TH)\b)[A-Z]{1,2} ?\d{3,4} ?[A-Z]{1,3}(?![\w/-])"
-        r"|(?<![\w/-])\d{2}[A-Z]\d?[- ]?\d{3}\.?\d{2}(?!\w)"
+        r"|(?<![\w/-])\d{2}[A-Za-z]\d?[- ]?\d{3}\.?\d{2}(?!\w)"
     )
 
 
@@ -40,7 +40,8 @@ def _long() -> re.Pattern[str]:
 def _harmless() -> re.Pattern[str]:
     """What makes a long number harmless: a date or a year range, or a word for a thing of work before it."""
     return re.compile(
-        r"(?:19|20)\d\d[ -]?(?:0\d|1[0-2])[ -]?[0-3]\d.*|[0-3]?\d[ -][01]?\d[ -](?:19|20)\d\d.*|(?:19|20)\d\d ?- ?(?:19|20)\d\d"
+        r"(?:19|20)\d\d[ -]?(?:0\d|1[0-2])[ -]?[0-3]\d.*|[0-3]?\d[ -][01]?\d[ -](?:19|20)\d\d.*"
+        r"|(?:19|20)\d\d ?- ?(?:19|20)\d\d"
     )
 
 
@@ -48,7 +49,8 @@ def _harmless() -> re.Pattern[str]:
 def _thing() -> re.Pattern[str]:
     return re.compile(
         r"(?<!\w)(?:order|project|ticket|invoice|tracking|case|file|issue|commit|build|serial|isbn|proyek|pesanan|tiket"
-        r"|faktur|resi|surat|đơn hàng|dự án|vận đơn|công văn)(?: (?:number|no|id|nomor|số|mã))?\.?(?: (?:is|adalah|là|itu))? ?$"
+        r"|faktur|resi|surat|đơn hàng|dự án|vận đơn|công văn)"
+        r"(?: (?:number|no|id|nomor|số|mã))?\.?(?: (?:is|adalah|là|itu))? ?$"
     )
 
 
@@ -58,7 +60,8 @@ def _mixed() -> re.Pattern[str]:
     return re.compile(
         r"(?<![\w./@-])(?=[\w#@$!*-]{0,30}\d[\w#@$!*-]{0,30}\d)(?=[\w#@$!*-]{0,30}[a-zà-ỹ])(?![a-zà-ỹ]{1,4}\d{2,5}(?!\w))"
         r"(?!\d{1,4}[a-z]{1,3}(?!\w))(?!(?:iso|iec|en|rfc|utf|covid|python|windows|win|excel|office|java|html|qanun|postgres"
-        r"|ubuntu|android|version|ver|v)[- ]?\d)(?!\d[\d-]*(?:year|day|hour|minute|point|page|word|month|week|person|bit|inch)"
+        r"|ubuntu|android|version|ver|v)[- ]?\d)(?!\d[\d-]*(?:year|day|hour|minute|point|page|word|month|week"
+        r"|person|bit|inch)"
         r"|\d+-(?:an|in|nya|hari|jam|thn|tahun|tuổi|giờ))(?![a-zà-ỹ]+-\d+(?!\w))(?![0-9a-f]{32,64}(?!\w))"
         r"[\w#@$!*]{1,20}(?:-[\w#@$!*]{1,20}){0,4}(?![\w/.])(?<=\w{6})"
     )
@@ -89,7 +92,7 @@ def _money() -> re.Pattern[str]:
     unit = (
         r"(?:million|billion|grand|bucks|quid|dollars|usd|euros?|eur|pounds|rupiah|idr"
         r"|juta|jt|jutaan|miliar|milyar|rb|ribu rupiah|perak|gocap|cepek|triliun"
-        r"|triệu|trieu|tr|củ|tỷ|tỉ|đồng|dong|vnđ|vnd|nghìn đồng|ngàn đồng|xị|chai|lít)"
+        r"|triệu|trieu|tr|củ|tỷ|tỉ|đồng|vnđ|vnd|nghìn đồng|ngàn đồng|xị|chai|lít)"
     )
     counted = r"(?! (?:people|rows|users|words|orang|penduduk|jiwa|ton|hektar|baris|kata|người|dân|tấn|dòng|từ|chữ))"
     return re.compile(
@@ -106,8 +109,8 @@ def _identifies(view: View) -> bool:
 def _shown() -> re.Pattern[str]:
     """A sum that is an example of how sums are to be written."""
     return re.compile(
-        r"(?<!\w)(?:amounts?|format\w*|like|e\.?g|for example|write|show|spell\w*|misal\w*|contoh\w*|ditulis|tulis\w*|kayak"
-        r"|seperti|ví dụ|viết|kiểu|dạng)(?!\w)"
+        r"(?<!\w)(?:amounts?|format\w*|like|e\.?g|for example|write|show|spell\w*|misal\w*|contoh\w*|ditulis|tulis\w*"
+        r"|kayak|seperti|ví dụ|viết|kiểu|dạng)(?!\w)"
     )
 
 
@@ -115,7 +118,8 @@ def _coded(view: View) -> bool:
     if _opens().search(view.text) or _mixed().search(view.text):
         return True
     return any(
-        not _harmless().fullmatch(match[0]) and not _thing().search(view.text[max(0, match.start() - 40) : match.start()])
+        not _harmless().fullmatch(match[0])
+        and not _thing().search(view.text[max(0, match.start() - 40) : match.start()])
         for match in _long().finditer(view.text)
     )
 

@@ -41,9 +41,7 @@ def _world(words: tuple[str, ...], *, bare: bool) -> bool:
 
 def _finds(view: View) -> bool:
     bare = view.language == "vi" and unaccent(view.text) == view.text
-    return any(
-        "?" not in match[1] and _world(split(match[0]), bare=bare) for match in _sentences().finditer(view.text)
-    )
+    return any("?" not in match[1] and _world(split(match[0]), bare=bare) for match in _sentences().finditer(view.text))
 
 
 DETECTOR = Detector(name="impersonal", reason=Reason.DOCUMENT_FACT, finds=_finds)

@@ -113,7 +113,7 @@ def parse(label: str, text: str, sets: Mapping[str, Sequence[str]], *, unmarked:
     parts = [part for part in parts if part != "+"]
     if unmarked and len(parts) == 1 and "@" not in text:
         yield Pattern(label=label, places=(_place(text, sets, unmarked=False),))
-        if unaccent(text) != text and len(text) >= BARE_LETTERS_MIN:
+        if unaccent(text) != text and len(text.rstrip("*")) >= BARE_LETTERS_MIN:
             yield Pattern(label=label, places=(_place(unaccent(text), sets, unmarked=False),), bare=True)
         return
     yield Pattern(label=label, places=tuple(_place(part, sets, unmarked=unmarked) for part in parts))
