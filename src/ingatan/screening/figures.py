@@ -76,9 +76,10 @@ def _opens() -> re.Pattern[str]:
         r"|cửa|cổng|két|khóa|tủ|mở|kho|tài khoản|cua|cong|ket|khoa|tai khoan)"
     )
     code = r"(?!(?:19|20)\d\d\b)(?=\S{0,30}\d)[\w#@$!*]{0,30}\d{3,}[\w#@$!*]{0,30}"
+    turned = r"(?:combination|kombinasi|kode|code|mã|ma)(?!\w)(?:\W+\w+){0,4}?\W+\d{1,4}(?:[ -]\d{1,4}){2,5}(?!\w)"
     mixed = r"(?!(?:python|java|html|http|office|windows|web)\d)[a-z]{3,20}\d{1,8}(?!\w)"
     return re.compile(
-        rf"(?<!\w){lock}(?!\w)(?:\W+\w+){{0,4}}?\W+(?:{code}|{mixed})|(?<!\w){mixed}(?:\W+\w+){{0,3}}?\W+{lock}(?!\w)"
+        rf"(?<!\w){lock}(?!\w)(?:\W+\w+){{0,4}}?\W+(?:{code}|{mixed})|(?<!\w){mixed}(?:\W+\w+){{0,3}}?\W+{lock}(?!\w)|(?<!\w){turned}"
     )
 
 
