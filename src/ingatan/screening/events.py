@@ -22,7 +22,8 @@ def _once() -> re.Pattern[str]:
         r"|disliked|published|coached|toured|travelled|traveled|visited|attended|celebrated|recorded|performed|cooked)"
     )
     past = (
-        r"(?:[a-z]{2,14}ed|lost|took|fell|hit|beat|stole|broke|fought|caught|slept|bled|burnt|swore|shot|stabbed"
+        r"(?:[a-z]{2,14}ed|lost|took(?! over| on| part| up)|fell|hit|beat"
+        r"|stole|broke|fought|caught|slept|bled|burnt|swore|shot|stabbed"
         r"|hid|fled|ran away|sued|cheated)"
     )
     home = (

@@ -49,6 +49,10 @@ def _named() -> re.Pattern[str]:
         rf"|(?:^|[.!?:;\n]\s*|\b(?:that|bahwa|kalau|rằng|remember|note|ingat|catat|colleague"
         rf"|teman)[,:]? ){name}(?: {name}){{0,3}} (?:(?:always|never|usually|often|also|really|only"
         rf"|just) )?{plain_verb}\b"
+        rf"|(?:^|[.!?:;,\n]\s*|\b(?:that|bahwa|rằng) ){name} (?:in|from|at) (?:our|my|the)"
+        r" (?:\w+ ){1,3}?(?:is|was|has|\w{3,}s)\b"
+        rf"|(?:^|[.!?:;,\n]\s*){name} (?:di|dari|ở|bên) (?:\w+ )?(?:unit|bagian|tim|kantor|tổ|phòng|đội|ban|nhóm|\w+)"
+        r" (?:kami|kita|saya|gue|em|tôi|mình|tui)\b"
         rf"|\b(?:[Tt]he|[Oo]ur|[Mm]y) [\w ]{{3,40}}, {name}, \w+s\b"
     )
 
