@@ -87,13 +87,22 @@ def test_an_unlicensed_text_is_replaced_by_the_persons_own_clause() -> None:
     assert run("I prefer short answers", "Prefers answers in verse").text == "I prefer short answers"
 
 
+def test_of_two_sentences_the_first_statement_is_kept() -> None:
+    assert run("I like tea. I drink it every morning.").text == "I like tea."
+
+
+def test_the_second_sentence_is_screened_though_it_is_not_kept() -> None:
+    decision = run("I like tea. I have diabetes.")
+    assert (decision.outcome, decision.reasons) == (Outcome.REJECT, (Reason.HEALTH,))
+
+
 @pytest.mark.parametrize(
     ("decision", "reason"),
     [
         (lambda: run("I like tea", type=MemoryType.EPISODE), Reason.SCHEMA),
         (lambda: run("I like tea", importance=2.0), Reason.SCHEMA),
         (lambda: run("I like tea " * 60), Reason.TOO_LONG),
-        (lambda: run("I like tea. My office has none."), Reason.NOT_ONE_SENTENCE),
+        (lambda: run("I like tea. I like cake. I like rice."), Reason.NOT_ONE_SENTENCE),
         (lambda: run("I like tea", writer=Writer(subject_id=OTHER)), Reason.NO_AUTHORITY),
         (lambda: run("I like tea", source=SourceKind.APPROVAL), Reason.NO_AUTHORITY),
         (lambda: run("I like tea", consent=Consent.WITHDRAWN), Reason.NO_CONSENT),

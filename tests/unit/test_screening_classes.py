@@ -141,7 +141,7 @@ PASSED = """
     en|Always include links to the sources
     en|I have two cats
     en|I am 34 years old
-    en|The fix is in commit 3f786850e387550fdab836ed7e6dc881de23001b
+    en|My fix is in commit 3f786850e387550fdab836ed7e6dc881de23001b
     en|I use a desk-mounted-monitor-arm-holder
     en|My order number is 1234567890123456
     id|Saya kerja di Dinas Kesehatan

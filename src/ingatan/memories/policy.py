@@ -14,6 +14,7 @@ from datetime import timedelta
 from ingatan.memories import slots
 from ingatan.memories.decision_context import Mode, PolicyContext
 from ingatan.memories.grounding import Grounding, corrects, ground
+from ingatan.memories.statement import is_statement
 from ingatan.memories.support import content, stem
 from ingatan.memories.wording import pattern, single
 from ingatan.screening import screen
@@ -35,12 +36,15 @@ from ingatan.types import (
 POLICY_VERSION = "assistant-1"
 FORGET_OVERLAP_MIN = 0.6
 """The share of the words to forget that a memory must hold to be meant, when it is the only one that holds so many."""
+SENTENCES_MAX = 2
+"""Of so many sentences one is kept; more are refused, because what is remembered is one sentence (S1)."""
 _CLOCK_SKEW_MAX = timedelta(days=1)
 _INNER_END = re.compile(
     r"(?<!\b[A-Za-z])(?<!\b(?:Mr|Dr|No|Jl|St|Ir|vs|Tn|Ny|Tp|TP|Kp))(?<!\b(?:Mrs|Plt|dll|dsb|ThS|etc|Jln|Kab|Kec))"
     r"[.!?]+[\"')\u201d]*\s+(?=[^\W\d_])"
 )
 _REMEMBERED = frozenset({MemoryType.PREFERENCE, MemoryType.FACT})
+_SPOKEN = frozenset({SourceKind.SELF, SourceKind.TURN})
 _SIGNED = frozenset({SourceKind.SETTINGS, SourceKind.EVENT, SourceKind.APPROVAL})
 
 
@@ -75,6 +79,7 @@ def _decide(candidate: Candidate, context: PolicyContext) -> Decision:
         return _delete(candidate, context)
     if _said_before_erasure(candidate, grounding, context):
         return _reject(Reason.ERASED)
+    grounding = _first_sentence(candidate, grounding)
     if reason := _size(grounding.text, context):
         return _reject(reason)
     findings = screen((grounding.text, *grounding.quotes), language=candidate.language)
@@ -106,6 +111,17 @@ def _size(text: str, context: PolicyContext) -> Reason | None:
     if len(text) > context.limits.max_chars:
         return Reason.TOO_LONG
     return Reason.NOT_ONE_SENTENCE if "\n" in text.strip() or _INNER_END.search(text.strip()) else None
+
+
+def _first_sentence(candidate: Candidate, grounding: Grounding) -> Grounding:
+    """Of two sentences by the person, the first that is a statement; the quotes stay whole and are screened whole."""
+    text = grounding.text.strip()
+    ends = [match.end() for match in _INNER_END.finditer(text)]
+    if candidate.source not in _SPOKEN or len(ends) != SENTENCES_MAX - 1:
+        return grounding
+    parts = (text[: ends[0]].strip(), text[ends[0] :].strip())
+    kept = next((part for part in parts if is_statement(part)), None)
+    return grounding if kept is None else replace(grounding, text=kept, quotes=(*grounding.quotes, text))
 
 
 def _authority(candidate: Candidate, context: PolicyContext) -> Reason | None:

@@ -82,6 +82,10 @@ def _addresses() -> re.Pattern[str]:
         rf"(?<!\w){home}(?!\w)[^!?\n]{{0,60}}?{street}|\brt ?\.?\d{{1,3}}\b[ /,]*rw ?\.?\d{{1,3}}\b"
         r"|\bmy (?:home |house |postal |mailing |residential )?address is\b|\balamat (?:rumah )?(?:saya|aku|gue"
         r"|gw|sy)\b|\balamatku\b|địa chỉ nhà|\bdia chi nha\b|\b(?:my )?house number\b"
+        r"|\b\d{1,4}[a-z]?,? (?:jalan|jl|jln|gang|gg|lorong)\b\.? \w"
+        r"|\b(?:jalan|jl|jln)\.? [^.!?\n,]{2,40},? no(?:mor)?\.? ?\d"
+        r"|\b\d{1,4}[a-z]?,? (?:[\w'-]+ ){1,3}?(?:street|road|avenue|lane|drive|crescent|boulevard)\b"
+        r"|(?<!\w)(?:số|so) \d{1,4}[a-z]?(?:/\d+)*,? (?:đường|phố|ngõ|ngách|hẻm|kiệt|duong|ngo|hem|kiet)(?!\w)"
         r"|\b-?\d{1,3}\.\d{4,},\s?-?\d{1,3}\.\d{4,}"
     )
 

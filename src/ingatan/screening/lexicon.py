@@ -31,11 +31,15 @@ _PLACED = re.compile(f"(?<!q)({'|'.join(_PLACEMENT)})\\b")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexicon:
-    """``masks`` are ordinary work contexts blanked out before ``sensitive`` is looked for; ``plain`` sees all words."""
+    """``masks`` are ordinary work contexts blanked out before ``sensitive`` is looked for; ``plain`` sees all words.
+
+    ``sentence`` tells what a sentence is about: the person, the answers, a norm, or something else.
+    """
 
     masks: Phrasebook
     sensitive: Phrasebook
     plain: Phrasebook
+    sentence: Phrasebook
 
 
 def tone_placement(text: str) -> str:
@@ -89,4 +93,5 @@ def lexicon() -> Lexicon:
         masks=Phrasebook.of(_patterns("masks")),
         sensitive=Phrasebook.of(_patterns("sensitive")),
         plain=Phrasebook.of(_patterns("plain")),
+        sentence=Phrasebook.of(_patterns("sentence")),
     )

@@ -16,7 +16,12 @@ def _age() -> re.Pattern[str]:
     spelled = (
         "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen"
     )
+    child_id = r"(?:enam|tujuh|delapan|sembilan|sepuluh|sebelas|(?:dua|tiga|empat|lima|enam|tujuh) belas)"
+    child_vi = r"(?:(?:mười|muoi) (?:một|hai|ba|bốn|lăm|sáu|bảy|mot|bon|lam|sau|bay)|sáu|bảy|tám|chín|mười)"
     return re.compile(
+        rf"\b(?:umur|usia|berumur|berusia)(?:ku| saya| aku| gue)? (?:baru |masih )*{child_id}(?! puluh)\b"
+        rf"|\b(?:saya|aku|gue|gw|sy) (?:baru |masih )*{child_id} (?:tahun|thn|taun)(?! (?:kerja|di|jadi|lebih))\b"
+        rf"|(?<!\w){child_vi} tu[ổo]i(?! nghề| đảng)\b|"
         rf"\b(?:i am|i'm|im|he is|she is|turn(?:s|ed|ing)?) (?:only |just |now |almost |nearly )?(?:{young}"
         rf"|{spelled})(?: |-)?(?:years?(?: |-)old|yo\b|y/o|yrs?\b)"
         rf"|\b(?:i am|i'm|im) (?:only |just |now |turning |almost )*(?:{young}|{spelled})(?=\s*(?:[.,!]|and\b|$))"

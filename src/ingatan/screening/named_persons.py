@@ -19,7 +19,7 @@ _OWN_NAME = re.compile(
 
 @cache
 def _named() -> re.Pattern[str]:
-    name = r"[A-ZĐÀ-Ỹ][\w'’-]+"
+    name = r"(?!I['’])[A-ZĐÀ-Ỹ][\w'’-]+"
     title = (
         r"(?:Mrs?|Ms|Miss|Dr|Prof|Pak|Bu|Bapak|Ibu|Bang|Kak|Mas|Mbak|Mba|Ustaz|Ustadz|Teungku|Tgk|Cut|Om|Tante"
         r"|Ông|Bà"
@@ -49,6 +49,10 @@ def _named() -> re.Pattern[str]:
         rf"|(?:^|[.!?:;\n]\s*|\b(?:that|bahwa|kalau|rằng|remember|note|ingat|catat|colleague"
         rf"|teman)[,:]? ){name}(?: {name}){{0,3}} (?:(?:always|never|usually|often|also|really|only"
         rf"|just) )?{plain_verb}\b"
+        rf"|(?:^|[.!?:;,\n]\s*|\b(?:that|bahwa|rằng) ){name} (?:in|from|at) (?:our|my|the)"
+        r" (?:\w+ ){1,3}?(?:is|was|has|\w{3,}s)\b"
+        rf"|(?:^|[.!?:;,\n]\s*){name} (?:di|dari|ở|bên) (?:\w+ )?(?:unit|bagian|tim|kantor|tổ|phòng|đội|ban|nhóm|\w+)"
+        r" (?:kami|kita|saya|gue|em|tôi|mình|tui)\b"
         rf"|\b(?:[Tt]he|[Oo]ur|[Mm]y) [\w ]{{3,40}}, {name}, \w+s\b"
     )
 

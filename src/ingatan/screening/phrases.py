@@ -13,6 +13,9 @@ A pattern is words separated by spaces. Each place may be
 ``-n``      up to n words within the clause
 ``$``       the end of a sentence or clause
 ``x?``      the place may be left out
+``+``       stands between two places that both hold alternatives, and matches nothing itself
+
+A space always begins a new place, so ``a|b c|d`` is refused: either ``a|b_c|d`` or ``a|b + c|d`` is meant.
 
 Sentence ends are the word ``"."``, commas and the like are ``","``; a text begins with ``"."``.
 """
@@ -21,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from ingatan.text import unaccent
 
@@ -103,9 +107,13 @@ def _place(text: str, sets: Mapping[str, Sequence[str]], *, unmarked: bool) -> P
 def parse(label: str, text: str, sets: Mapping[str, Sequence[str]], *, unmarked: bool) -> Iterator[Pattern]:
     """Compile one pattern; a Vietnamese one of a single word also as a ``bare`` pattern of its unmarked spelling."""
     parts = text.split()
+    for left, right in pairwise(parts):
+        if "|" in left and "|" in right:
+            raise ValueError(f"Pattern '{text}' ({label}): join '{left} {right}' by _ or stand + between them.")
+    parts = [part for part in parts if part != "+"]
     if unmarked and len(parts) == 1 and "@" not in text:
         yield Pattern(label=label, places=(_place(text, sets, unmarked=False),))
-        if unaccent(text) != text and len(text) >= BARE_LETTERS_MIN:
+        if unaccent(text) != text and len(text.rstrip("*")) >= BARE_LETTERS_MIN:
             yield Pattern(label=label, places=(_place(unaccent(text), sets, unmarked=False),), bare=True)
         return
     yield Pattern(label=label, places=tuple(_place(part, sets, unmarked=unmarked) for part in parts))

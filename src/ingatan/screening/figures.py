@@ -1,0 +1,137 @@
+"""Values that need no word beside them: plates, phone numbers in words, long numbers and mixed codes, sums of money."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from ingatan.screening.detector import Detector
+from ingatan.screening.view import View
+from ingatan.types import Reason
+
+SPOKEN_DIGITS_MIN = 5
+"""So many words for digits in a row are a number that was spelled out."""
+
+
+@cache
+def _spoken() -> re.Pattern[str]:
+    digit = (
+        r"(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|triple"
+        r"|nol|kosong|satu|dua|tiga|empat|lima|enam|tujuh|delapan|lapan|sembilan"
+        r"|không|khong|một|mot|mốt|hai|ba|bốn|bon|tư|năm|nam|lăm|sáu|sau|bảy|bay|bẩy|tám|tam|chín|chin)"
+    )
+    return re.compile(rf"(?<!\w)(?:{digit}[\s,.-]{{1,3}}){{{SPOKEN_DIGITS_MIN - 1},}}{digit}(?!\w)")
+
+
+@cache
+def _plates() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<![\w/-])(?!(?:UU|PP|PM|SK|SE|NO|RT|RW|QS|PO|TH)\b)[A-Z]{1,2} ?\d{3,4} ?[A-Z]{1,3}(?![\w/-])"
+        r"|(?<![\w/-])\d{2}[A-Za-z]\d?[- ]?\d{3}\.?\d{2}(?!\w)"
+    )
+
+
+@cache
+def _long() -> re.Pattern[str]:
+    return re.compile(r"(?<![\w.,/-])\d(?:[ -]?\d){7,}(?![\w/])")
+
+
+@cache
+def _harmless() -> re.Pattern[str]:
+    """What makes a long number harmless: a date or a year range, or a word for a thing of work before it."""
+    return re.compile(
+        r"(?:19|20)\d\d[ -]?(?:0\d|1[0-2])[ -]?[0-3]\d.*|[0-3]?\d[ -][01]?\d[ -](?:19|20)\d\d.*"
+        r"|(?:19|20)\d\d ?- ?(?:19|20)\d\d"
+    )
+
+
+@cache
+def _thing() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<!\w)(?:order|project|ticket|invoice|tracking|case|file|issue|commit|build|serial|isbn|proyek|pesanan|tiket"
+        r"|faktur|resi|surat|đơn hàng|dự án|vận đơn|công văn)"
+        r"(?: (?:number|no|id|nomor|số|mã))?\.?(?: (?:is|adalah|là|itu))? ?$"
+    )
+
+
+@cache
+def _mixed() -> re.Pattern[str]:
+    """A code of letters and digits: not a version, a standard, a unit, an ordinal or a digest."""
+    return re.compile(
+        r"(?<![\w./@-])(?=[\w#@$!*-]{0,30}\d[\w#@$!*-]{0,30}\d)(?=[\w#@$!*-]{0,30}[a-zà-ỹ])(?![a-zà-ỹ]{1,4}\d{2,5}(?!\w))"
+        r"(?!\d{1,4}[a-z]{1,3}(?!\w))(?!(?:iso|iec|en|rfc|utf|covid|python|windows|win|excel|office|java|html|qanun|postgres"
+        r"|ubuntu|android|version|ver|v)[- ]?\d)(?!\d[\d-]*(?:year|day|hour|minute|point|page|word|month|week"
+        r"|person|bit|inch)"
+        r"|\d+-(?:an|in|nya|hari|jam|thn|tahun|tuổi|giờ))(?![a-zà-ỹ]+-\d+(?!\w))(?![0-9a-f]{32,64}(?!\w))"
+        r"[\w#@$!*]{1,20}(?:-[\w#@$!*]{1,20}){0,4}(?![\w/.])(?<=\w{6})"
+    )
+
+
+@cache
+def _opens() -> re.Pattern[str]:
+    """Four digits or more beside what a code opens."""
+    lock = (
+        r"(?:doors?|gates?|safe|locker|alarm|wi-?fi|padlock|lock|unlocks?|opens?|pintu|gerbang|brankas|loker|gembok"
+        r"|buka|dibuka|gudang|ruang|atm|akun|username|portal|account|login|vpn|sso|simpeg|facebook|gmail|zalo"
+        r"|cửa|cổng|két|khóa|tủ|mở|kho|tài khoản|cua|cong|ket|khoa|tai khoan)"
+    )
+    code = r"(?!(?:19|20)\d\d\b)(?=\S{0,30}\d)[\w#@$!*]{0,30}\d{3,}[\w#@$!*]{0,30}"
+    turned = r"(?:combination|kombinasi|kode|code|mã|ma)(?!\w)(?:\W+\w+){0,4}?\W+\d{1,4}(?:[ -]\d{1,4}){2,5}(?!\w)"
+    mixed = r"(?!(?:python|java|html|http|office|windows|web)\d)[a-z]{3,20}\d{1,8}(?!\w)"
+    return re.compile(
+        rf"(?<!\w){lock}(?!\w)(?:\W+\w+){{0,4}}?\W+(?:{code}|{mixed})|(?<!\w){mixed}(?:\W+\w+){{0,3}}?\W+{lock}(?!\w)|(?<!\w){turned}"
+    )
+
+
+@cache
+def _money() -> re.Pattern[str]:
+    number = (
+        r"(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|twenty|thirty|forty|fifty|hundred|few|se"
+        r"|satu|dua|tiga|empat|lima|enam|tujuh|delapan|sembilan|sepuluh|belas|puluh|ratus|setengah"
+        r"|một|hai|ba|bốn|năm|sáu|bảy|tám|chín|mười|mươi|trăm|chục|vài|mấy)"
+    )
+    unit = (
+        r"(?:million|billion|grand|bucks|quid|dollars|usd|euros?|eur|pounds|rupiah|idr"
+        r"|juta|jt|jutaan|miliar|milyar|rb|ribu rupiah|perak|gocap|cepek|triliun"
+        r"|triệu|trieu|tr|củ|tỷ|tỉ|đồng|vnđ|vnd|nghìn đồng|ngàn đồng|xị|chai|lít)"
+    )
+    counted = r"(?! (?:people|rows|users|words|orang|penduduk|jiwa|ton|hektar|baris|kata|người|dân|tấn|dòng|từ|chữ))"
+    return re.compile(
+        rf"(?<!\w){number} ?{unit}(?!\w){counted}|(?<!\w)(?:rp|idr|usd|\$|€|£|vnd) ?\.?\d|(?<!\w)(?:sejuta|semiliar"
+        r"|seratus ribu)(?!\w)|\d ?(?:[$€£]|k (?:a|per) (?:month|year|week))"
+    )
+
+
+def _identifies(view: View) -> bool:
+    return bool(_spoken().search(view.text) or _plates().search(view.shown))
+
+
+@cache
+def _shown() -> re.Pattern[str]:
+    """A sum that is an example of how sums are to be written."""
+    return re.compile(
+        r"(?<!\w)(?:amounts?|format\w*|like|e\.?g|for example|write|show|spell\w*|misal\w*|contoh\w*|ditulis|tulis\w*"
+        r"|kayak|seperti|ví dụ|viết|kiểu|dạng)(?!\w)"
+    )
+
+
+def _coded(view: View) -> bool:
+    if _opens().search(view.text) or _mixed().search(view.text):
+        return True
+    return any(
+        not _harmless().fullmatch(match[0])
+        and not _thing().search(view.text[max(0, match.start() - 40) : match.start()])
+        for match in _long().finditer(view.text)
+    )
+
+
+def _sums(view: View) -> bool:
+    return bool(_money().search(view.text)) and not _shown().search(view.text)
+
+
+IDENTIFIER = Detector(name="figures", reason=Reason.IDENTIFIER, finds=_identifies)
+"""Plates and numbers spelled out in words."""
+CREDENTIAL = Detector(name="codes", reason=Reason.CREDENTIAL, finds=_coded)
+"""Codes beside what they open, long numbers and mixed codes."""
+FINANCE = Detector(name="money", reason=Reason.FINANCE, finds=_sums)
+"""A sum of money."""
