@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from ingatan import subjects
-from ingatan import text as texts
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.errors import NotFound
+from ingatan.memories.slots import single_valued, value_of
+from ingatan.memories.support import content
 from ingatan.storage.database import Connection
+from ingatan.text import digest
 from ingatan.types import Principal, new_id
 
 NOT_PROMISED = (
@@ -58,28 +60,34 @@ class Receipt:
         }
 
 
-def digest(key: bytes, subject_id: UUID, statement: str) -> bytes:
-    """The keyed hash under which an erased statement of a person is recognised (32 bytes)."""
-    return digest_of_hash(key, subject_id, texts.digest(statement))
+def marks(
+    key: bytes, subject_id: UUID, *, texts: Sequence[str], slot: str | None, turns: Iterable[UUID]
+) -> list[bytes]:
+    """Keyed hashes (32 bytes each) under which erased words are recognised: nothing can be read from them.
+
+    One for each text, for its content words without order, for the value it gives its single-valued slot, and for each
+    turn it came from: an erased memory does not come back from the same turn, or from older words for the same thing.
+    """
+    found = {b"turn" + id.bytes for id in turns}
+    for text in texts:
+        found.add(b"text" + digest(text))
+        found.add(b"words" + " ".join(sorted(set(content(text)))).encode())
+        if slot is not None and single_valued(slot):
+            value = value_of(slot, text)
+            named = [slot, *sorted(value.words), *value.numbers, str(value.negated)]
+            found.add(b"slot" + " ".join(named).encode())
+    return sorted(hmac.digest(key, subject_id.bytes + mark, hashlib.sha256) for mark in found)
 
 
-def digest_of_hash(key: bytes, subject_id: UUID, text_hash: bytes) -> bytes:
-    """``digest`` of a statement whose ``text_hash`` is known."""
-    return hmac.digest(key, subject_id.bytes + text_hash, hashlib.sha256)
-
-
-def erased_at(
-    connection: Connection, principal: Principal, key: bytes, statements: Sequence[str]
-) -> dict[str, datetime]:
-    """When each of ``statements`` was last erased by the caller; statements never erased are missing."""
-    by_digest = {digest(key, principal.subject_id, statement): statement for statement in statements}
-    rows = connection.all(
+def erased_at(connection: Connection, principal: Principal, digests: Sequence[bytes]) -> datetime | None:
+    """When the caller last erased something that bears one of these marks; None if never."""
+    row = connection.one(
         "erasure.erased_at",
         tenant_id=principal.tenant_id,
         subject_id=principal.subject_id,
-        digests=list(by_digest),
+        digests=list(digests),
     )
-    return {by_digest[bytes(row.digest)]: row.at for row in rows}
+    return row.at if row else None
 
 
 def erase_memories(
@@ -106,24 +114,20 @@ def erase_memories(
     ids = list({row.id for row in rows})
     by_id = {"tenant_id": principal.tenant_id, "ids": ids}
     sources = [row.message_id for row in connection.all("erasure.sources", **by_id)]
-    for text_hash in {bytes(row.text_hash) for row in rows}:
-        connection.run("erasure.remember_text", **owner, digest=digest_of_hash(key, principal.subject_id, text_hash))
-    removed = {
-        "quotes": connection.run("erasure.evidence", **by_id),
-        "vectors": connection.run("erasure.vectors", **by_id, subject_id=principal.subject_id),
-        "vectors_pending": connection.run("erasure.vectors_pending", **by_id),
-        "use_counters": connection.run("erasure.uses", **by_id),
-        "candidates": connection.run(
-            "erasure.candidates",
-            **owner,
-            everything=memory_id is None and conversation_id is None,
-            conversation_id=conversation_id if memory_id is None else None,
-            ids=ids,
-            message_ids=sources,
-        ),
-        "versions": connection.run("erasure.memories", **by_id, subject_id=principal.subject_id),
-        "memories": len(ids),
+    seen = {
+        mark for row in rows for mark in marks(key, principal.subject_id, texts=[row.text], slot=row.slot, turns=())
     }
+    seen |= set(marks(key, principal.subject_id, texts=(), slot=None, turns=sources))
+    connection.many("erasure.remember", [{**owner, "digest": mark} for mark in sorted(seen)])
+    everything = memory_id is None and conversation_id is None
+    removed = _remove(
+        connection,
+        principal,
+        ids,
+        sources,
+        conversation_id=conversation_id if memory_id is None else None,
+        everything=everything,
+    )
     subjects.raise_epoch(connection, principal)
     if memory_id is None:
         connection.run("sweep.skip_pending", **owner, conversation_id=conversation_id)
@@ -151,3 +155,33 @@ def erase_memories(
         [Entry(action=AuditAction.MEMORY_ERASURE, entity_type="user_memory", entity_id=memory_id, details=details)],
     )
     return receipt
+
+
+def _remove(
+    connection: Connection,
+    principal: Principal,
+    ids: list[UUID],
+    sources: list[UUID],
+    *,
+    conversation_id: UUID | None,
+    everything: bool,
+) -> dict[str, int]:
+    """Delete memories ``ids`` from every representation; counts of rows that went, by representation."""
+    owner = {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
+    by_id = {"tenant_id": principal.tenant_id, "ids": ids}
+    return {
+        "quotes": connection.run("erasure.evidence", **by_id),
+        "vectors": connection.run("erasure.vectors", **by_id, subject_id=principal.subject_id),
+        "vectors_pending": connection.run("erasure.vectors_pending", **by_id),
+        "use_counters": connection.run("erasure.uses", **by_id),
+        "candidates": connection.run(
+            "erasure.candidates",
+            **owner,
+            everything=everything,
+            conversation_id=conversation_id,
+            ids=ids,
+            message_ids=sources,
+        ),
+        "versions": connection.run("erasure.memories", **by_id, subject_id=principal.subject_id),
+        "memories": len(ids),
+    }

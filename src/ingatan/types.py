@@ -255,11 +255,13 @@ class Decision:
     """What the policy service says about one candidate, and what follows when it is accepted.
 
     ``closes`` are the ids of active memories this one supersedes or, for a delete, closes. ``reinforces`` is the id of
-    the active memory that already says the same; then nothing new is written. ``text`` is what may finally be stored.
+    the active memory that already says the same; then nothing new is written. ``text`` is what may finally be stored,
+    ``slot`` the attribute that this text fills.
     """
 
     outcome: Outcome
     reasons: tuple[Reason, ...]
     text: str = ""
+    slot: str | None = None
     closes: tuple[UUID, ...] = field(default=())
     reinforces: UUID | None = None

@@ -150,14 +150,20 @@ def context(
     written_in_conversation: int,
 ) -> PolicyContext:
     """What the policy needs to know at this moment about the person and the candidate."""
-    statements = [candidate.text, *(evidence.quote for evidence in candidate.evidence)]
+    marks = erasure.marks(
+        terms.erasure_key,
+        principal.subject_id,
+        texts=[candidate.text, *(evidence.quote for evidence in candidate.evidence)],
+        slot=candidate.slot,
+        turns=[evidence.message_id for evidence in candidate.evidence],
+    )
     return PolicyContext(
         turns=turns,
         active=registry.active(connection, principal, terms.now),
         expired=registry.expired(connection, principal, terms.now),
         consent=subjects.read(connection, principal).consent,
         writer=Writer(subject_id=principal.subject_id),
-        erased_at=erasure.erased_at(connection, principal, terms.erasure_key, statements),
+        erased_at=erasure.erased_at(connection, principal, marks),
         written_in_conversation=written_in_conversation,
         limits=terms.limits,
         mode=terms.mode,
@@ -260,14 +266,19 @@ def correction(
     memory: Memory, *, text: str, importance: float, expires_at: datetime | None, now: datetime
 ) -> Candidate:
     """The candidate by which a person corrects a memory directly: the text is its own quote."""
+    kind, slot, language = memory.type, memory.slot, memory.language
+    if text != memory.text:
+        read = next(iter(statements(text)), None)
+        kind, slot = (read.type, read.slot) if read is not None else (memory.type, None)
+        language = language_of(text)
     return Candidate(
         operation=Operation.UPDATE,
-        type=memory.type,
+        type=kind,
         text=text,
-        slot=memory.slot,
+        slot=slot,
         subject_id=memory.subject_id,
         importance=importance,
-        language=memory.language,
+        language=language,
         source=SourceKind.SELF,
         conversation_id=memory.conversation_id,
         evidence=(),
@@ -336,9 +347,9 @@ def _write(
             id=id,
             version=version,
             type=candidate.type,
-            slot=candidate.slot,
+            slot=decision.slot,
             text=decision.text,
-            language=candidate.language,
+            language=candidate.language if decision.text == candidate.text else language_of(decision.text),
             importance=candidate.importance,
             trust=Trust.CONFIRMED if direct else Trust.STATED,
             source=candidate.source,

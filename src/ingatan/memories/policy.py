@@ -15,6 +15,7 @@ from ingatan.memories import slots
 from ingatan.memories.decision_context import Mode, PolicyContext
 from ingatan.memories.grounding import Grounding, corrects, ground
 from ingatan.memories.statement import is_statement
+from ingatan.memories.statements import statements
 from ingatan.memories.support import content, stem
 from ingatan.memories.wording import pattern, single
 from ingatan.screening import screen
@@ -43,6 +44,8 @@ _INNER_END = re.compile(
     r"(?<!\b[A-Za-z])(?<!\b(?:Mr|Dr|No|Jl|St|Ir|vs|Tn|Ny|Tp|TP|Kp))(?<!\b(?:Mrs|Plt|dll|dsb|ThS|etc|Jln|Kab|Kec))"
     r"[.!?]+[\"')\u201d]*\s+(?=[^\W\d_])"
 )
+_LINE = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029\u3002\uff61]")
+"""What ends a line or, in other scripts, a sentence: never inside one memory."""
 _REMEMBERED = frozenset({MemoryType.PREFERENCE, MemoryType.FACT})
 _SPOKEN = frozenset({SourceKind.SELF, SourceKind.TURN})
 _SIGNED = frozenset({SourceKind.SETTINGS, SourceKind.EVENT, SourceKind.APPROVAL})
@@ -77,7 +80,7 @@ def _decide(candidate: Candidate, context: PolicyContext) -> Decision:
         return _reject(grounding.reason)
     if candidate.operation is Operation.DELETE:
         return _delete(candidate, context)
-    if _said_before_erasure(candidate, grounding, context):
+    if _said_before_erasure(candidate, context):
         return _reject(Reason.ERASED)
     grounding = _first_sentence(candidate, grounding)
     if reason := _size(grounding.text, context):
@@ -87,7 +90,17 @@ def _decide(candidate: Candidate, context: PolicyContext) -> Decision:
         return _reject(*dict.fromkeys(finding.reason for finding in findings))
     if candidate.importance < context.limits.min_importance:
         return _reject(Reason.LOW_IMPORTANCE)
-    return _same(candidate, grounding, context) or _new(candidate, grounding, context)
+    candidate = _as_stored(candidate, grounding)
+    decision = _same(candidate, grounding, context) or _new(candidate, grounding, context)
+    return replace(decision, slot=candidate.slot)
+
+
+def _as_stored(candidate: Candidate, grounding: Grounding) -> Candidate:
+    """``candidate`` with the slot of the words that would be stored, where those are not the proposed ones."""
+    if grounding.text == candidate.text:
+        return candidate
+    slot = next((found.slot for found in statements(grounding.text) if found.type is candidate.type), None)
+    return replace(candidate, slot=slot)
 
 
 def _schema(candidate: Candidate, context: PolicyContext) -> Reason | None:
@@ -110,7 +123,8 @@ def _schema(candidate: Candidate, context: PolicyContext) -> Reason | None:
 def _size(text: str, context: PolicyContext) -> Reason | None:
     if len(text) > context.limits.max_chars:
         return Reason.TOO_LONG
-    return Reason.NOT_ONE_SENTENCE if "\n" in text.strip() or _INNER_END.search(text.strip()) else None
+    seen = visible(text).strip()
+    return Reason.NOT_ONE_SENTENCE if _LINE.search(text.strip()) or _INNER_END.search(seen) else None
 
 
 def _first_sentence(candidate: Candidate, grounding: Grounding) -> Grounding:
@@ -143,13 +157,10 @@ def _consent(candidate: Candidate, context: PolicyContext) -> Reason | None:
     return Reason.OFF_RECORD if context.off_record else None
 
 
-def _said_before_erasure(candidate: Candidate, grounding: Grounding, context: PolicyContext) -> bool:
-    """Whether these words were erased after they were said; said anew, they may be learned again."""
-    erased = [context.erased_at[words] for words in (grounding.text, *grounding.quotes) if words in context.erased_at]
-    said = [
-        context.turns[item.message_id].received_at for item in candidate.evidence if item.message_id in context.turns
-    ]
-    return bool(erased and said) and max(said) <= max(erased)
+def _said_before_erasure(candidate: Candidate, context: PolicyContext) -> bool:
+    """Whether this was erased after it was said; said anew, it may be learned again."""
+    cited = [context.turns[item.message_id] for item in candidate.evidence if item.message_id in context.turns]
+    return context.erased_at is not None and any(turn.received_at <= context.erased_at for turn in cited)
 
 
 def _own(memories: tuple[Memory, ...] | list[Memory], candidate: Candidate) -> list[Memory]:
@@ -157,16 +168,25 @@ def _own(memories: tuple[Memory, ...] | list[Memory], candidate: Candidate) -> l
 
 
 def _same(candidate: Candidate, grounding: Grounding, context: PolicyContext) -> Decision | None:
-    """The decision for a statement already known: an active one is reinforced, an expired one renewed."""
+    """The decision for a statement already known: an active one is reinforced, an expired one renewed.
+
+    A correction never touches another memory: one that would say the same as another is refused.
+    """
     key = digest(grounding.text)
+    correcting = candidate.operation is Operation.UPDATE and candidate.source is SourceKind.SELF
     for memory in _own(list(context.active), candidate):
-        direct = candidate.source is SourceKind.SELF  # a correction that changes importance or expiry alone
-        if memory.id == candidate.target_id and (direct or digest(memory.text) != key):
+        if memory.id == candidate.target_id and (correcting or digest(memory.text) != key):
             continue
-        if digest(memory.text) == key or _same_value(candidate, grounding.text, memory):
+        if digest(memory.text) == key or (not correcting and _same_value(candidate, grounding.text, memory)):
+            if correcting:
+                return _reject(Reason.DUPLICATE)
             return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.DUPLICATE,), text=memory.text, reinforces=memory.id)
     for memory in _own(list(context.expired), candidate):
         if digest(memory.text) == key:
+            if correcting:
+                return _reject(Reason.DUPLICATE)
+            if len(_own(list(context.active), candidate)) >= context.limits.max_active:
+                return _reject(Reason.CAP_ACTIVE)
             return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.RENEWED,), text=memory.text, reinforces=memory.id)
     return None
 
@@ -191,7 +211,8 @@ def _new(candidate: Candidate, grounding: Grounding, context: PolicyContext) -> 
             replaced.append(target)
     for memory in replaced:
         lower = AUTHORITY[candidate.source] < AUTHORITY[memory.source]
-        if lower or candidate.effective_at <= memory.effective_at:
+        older = candidate.source is SourceKind.TURN and candidate.effective_at <= memory.effective_at
+        if lower or older:
             return _reject(Reason.CONTRADICTION)
     if replaced:
         closes = tuple(memory.id for memory in replaced)

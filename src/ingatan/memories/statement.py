@@ -25,6 +25,13 @@ _ABOUT_ONE = frozenset(
     {"prefers", "likes", "works", "lives", "uses", "speaks", "dislikes", "avoids", "wants", "is", "has"}
 )
 
+_FOLLOWS = re.compile(
+    r"\s*(?:[.,;:!?)\]\u2013\u2014\n-]|(?:and|but|so|because|since|dan|tapi|tetapi|jadi|karena|soalnya|terus|v\u00e0"
+    r"|nh\u01b0ng|n\u00ean|v\u00ec)\b)",
+    re.IGNORECASE,
+)
+"""After a quote: a mark or a word that begins something new. Anything else may turn its meaning round."""
+
 _CONDITIONALS = frozenset(
     {"if", "unless", "whether", "kalau", "jika", "bila", "nếu", "giá", "trừ", "kecuali", "once", "would", "could"}
 )
@@ -68,12 +75,23 @@ def _begins_elsewhere(quote: str) -> bool:
     return len(marked) > 1 and pattern("reported").search(marked[0]) is not None
 
 
+def _whole(before: str, quote: str, after: str) -> bool:
+    """Whether ``quote`` begins and ends with whole words, and nothing that belongs to it follows it."""
+    if (before[-1:].isalnum() and quote[:1].isalnum()) or (after[:1].isalnum() and quote[-1:].isalnum()):
+        return False
+    if quote.rstrip().endswith((".", "!", "?", ";")) or not after.strip():
+        return True
+    return _FOLLOWS.match(after) is not None
+
+
 def stated(turn: str, quote: str) -> bool:
     """Whether ``quote``, which stands in ``turn``, is stated there: not asked, supposed, quoted or rendered."""
     at = turn.find(quote)
     if at < 0 or not is_statement(quote) or _begins_elsewhere(quote):
         return False
     before, after = turn[:at], turn[at + len(quote) :]
+    if not _whole(before, quote, after):
+        return False
     if len(_MARKS.findall(before)) % 2 and _MARKS.search(after):
         return False
     ends = list(_SENTENCE_END.finditer(before))

@@ -176,7 +176,7 @@ create table embedding_pending (
     foreign key (tenant_id, memory_id, version) references memories (tenant_id, id, version) on delete cascade
 );
 
--- Keyed hashes of erased texts: words said before the erasure may not bring the memory back.
+-- Keyed hashes of what was erased: words said before the erasure may not bring it back.
 create table erased_texts (
     tenant_id uuid not null,
     subject_id uuid not null,

@@ -41,15 +41,15 @@ where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
        or (%(conversation_id)s::uuid is not null and conversation_id = %(conversation_id)s)
        or message_ids && %(message_ids)s);
 
--- name: erasure.remember_text
--- The keyed hash of an erased text, with the time of its latest erasure.
+-- name: erasure.remember
+-- The mark of something erased, with the time of its latest erasure.
 insert into erased_texts (tenant_id, subject_id, digest) values (%(tenant_id)s, %(subject_id)s, %(digest)s)
 on conflict (tenant_id, subject_id, digest) do update set at = now();
 
 -- name: erasure.erased_at
--- When texts with these keyed hashes were erased.
-select digest, at from erased_texts
-where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and digest = any(%(digests)s);
+-- The latest erasure of something that bears one of these marks; no row if there was none.
+select at from erased_texts
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and digest = any(%(digests)s) order by at desc limit 1;
 
 -- name: erasure.record
 -- The receipt.

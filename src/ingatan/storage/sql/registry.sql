@@ -32,7 +32,9 @@ order by m.recorded_at desc, m.id desc, m.version desc limit %(limit)s;
 -- The active version of one memory of the caller, or none.
 select id, version, subject_id, type, slot, text, language, importance, trust, status, source_kind, conversation_id,
        effective_at, recorded_at, confirmed_at, expires_at
-from memories where tenant_id = %(tenant_id)s and id = %(id)s and status = 'active' and type = any(%(types)s);
+from memories
+where tenant_id = %(tenant_id)s and id = %(id)s and status = 'active' and type = any(%(types)s)
+  and (expires_at is null or expires_at > now());
 
 -- name: registry.versions
 -- Every version of one memory of the caller, newest first.
