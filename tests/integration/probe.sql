@@ -91,3 +91,7 @@ update audit_log set seq = seq - 100 where seq > 100;
 -- name: probe.cut_audit
 -- An intruder cuts the tail.
 delete from audit_log where seq = 3;
+
+-- name: probe.dump_candidates
+-- Everything that is kept of the caller's decisions.
+select c::text as row from candidates c;
