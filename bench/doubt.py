@@ -53,7 +53,9 @@ def main(names: list[str]) -> None:
     threshold = float(np.quantile(held[labels > 0.5], 1 - KEEP_SHARE))
     doubted = held < threshold
     print(f"{len(rows)} utterances, {int(labels.sum())} to keep; by fold:")
-    print(f"  doubted of those to keep {doubted[labels > 0.5].mean():.1%}, of the others {doubted[labels < 0.5].mean():.1%}")
+    print(
+        f"  doubted of those to keep {doubted[labels > 0.5].mean():.1%}, of the others {doubted[labels < 0.5].mean():.1%}"
+    )
     weights, bias = fit(features, labels)
     data = {
         "model": embedder.name,

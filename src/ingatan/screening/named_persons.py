@@ -51,7 +51,8 @@ def _named() -> re.Pattern[str]:
         rf"|just) )?{plain_verb}\b"
         rf"|(?:^|[.!?:;,\n]\s*|\b(?:that|bahwa|rằng) ){name} (?:in|from|at|on|of|over at) (?:our|my|the)"
         r" (?:\w+ ){1,3}?(?:is|was|has|\w{3,}s)\b"
-        rf"|(?:^|[.!?:;,\n]\s*)(?!(?:Komputer|Laptop|Printer|Meja|Internet|Listrik|Ruangan|Semua|Pegawai)\b){name} (?:di|dari|ở|bên) (?:\w+ )?(?:unit|bagian|tim|kantor|tổ|phòng|đội|ban|nhóm|\w+)"
+        r"|(?:^|[.!?:;,\n]\s*)(?!(?:Komputer|Laptop|Printer|Meja|Internet|Listrik|Ruangan|Semua|Pegawai)\b)"
+        rf"{name} (?:di|dari|ở|bên) (?:\w+ )?(?:unit|bagian|tim|kantor|tổ|phòng|đội|ban|nhóm|\w+)"
         r" (?:kami|kita|saya|gue|em|tôi|mình|tui)\b"
         rf"|\b(?:[Tt]he|[Oo]ur|[Mm]y) [\w ]{{3,40}}, {name}, \w+s\b"
     )
@@ -60,10 +61,12 @@ def _named() -> re.Pattern[str]:
 @cache
 def _described() -> re.Pattern[str]:
     """A person by name whom the sentence goes on to describe, also where it gives the writer's own name."""
-    name = r"(?:[Pp]ak|[Bb]u|[Bb]ang|[Kk]ak|[Aa]nh|[Cc]hị|[Mm]rs?\.?|[Mm]s\.?)? ?[A-ZĐÀ-Ỹ][\w'’-]+(?: [A-ZĐÀ-Ỹ][\w'’-]+)?"
+    title = r"(?:[Pp]ak|[Bb]u|[Bb]ang|[Kk]ak|[Aa]nh|[Cc]hị|[Mm]rs?\.?|[Mm]s\.?)"
+    name = rf"{title}? ?[A-ZĐÀ-Ỹ][\w'’-]+(?: [A-ZĐÀ-Ỹ][\w'’-]+)?"
     return re.compile(
         rf"\b(?:with|for|under|alongside|beside|by|and) {name},? (?:who|whose)\b"
-        rf"|\b(?:sama|bareng|bersama|dengan|dan) {name},? yang (?:sudah|udah|lagi|sedang|baru|suka|punya|sakit|orangnya)\b"
+        rf"|\b(?:sama|bareng|bersama|dengan|dan) {name},? yang (?:sudah|udah|lagi|sedang|baru|suka|punya"
+        r"|sakit|orangnya)\b"
         rf"|\b(?:cùng|với|chung với) (?:anh|chị|cô|chú|bác|ông|bà) {name},? (?:người|đã|đang|bị|vừa|mới|hay)\b"
     )
 
