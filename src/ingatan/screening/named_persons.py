@@ -54,6 +54,9 @@ def _named() -> re.Pattern[str]:
         r"|(?:^|[.!?:;,\n]\s*)(?!(?:Komputer|Laptop|Printer|Meja|Internet|Listrik|Ruangan|Semua|Pegawai)\b)"
         rf"{name} (?:di|dari|ở|bên) (?:\w+ )?(?:unit|bagian|tim|kantor|tổ|phòng|đội|ban|nhóm|\w+)"
         r" (?:kami|kita|saya|gue|em|tôi|mình|tui)\b"
+        r"|(?:^|[.!?:;,\n]\s*)(?!(?:Komputer|Laptop|Printer|Semua|Pegawai|Saya|Aku|Kami|Kantor|Tugas)\b)"
+        rf"{name} (?:di|dari) (?:bagian|bidang|seksi|unit|lantai|ruang|loket|divisi) \w+ (?:\w+ )?"
+        r"(?:pakai|pake|suka|punya|kerja|tinggal|bisa)\b"
         rf"|\b(?:[Tt]he|[Oo]ur|[Mm]y) [\w ]{{3,40}}, {name}, \w+s\b"
     )
 
