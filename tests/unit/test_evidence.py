@@ -104,6 +104,8 @@ def test_offsets_lead_back_to_the_text_as_typed(text: str) -> None:
 
 
 def test_spelling_follows_the_languages_present() -> None:
-    assert spelled("k suka", ("vi",)).text == "không suka"
+    assert spelled("k suka", ("vi",)).text == "khong suka"  # a text without marks stays one
+    assert spelled("k thích", ("vi",)).text == "không thích"
+    assert spelled("guru SMP", ("id",)).text == "guru SMP"  # an abbreviation is no chat spelling
     assert spelled("k suka", ("en",)).text == "k suka"
     assert spelled("Gausah", ("id",)).text == "Tidak usah"

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from ingatan.languages import load
+from ingatan.text import unaccent
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 _DOUBLED = re.compile(r"([a-z]{3,20})2(an|nya|in)?")
+_SINGLE = frozenset("UK")
+"""Capitals that stand for a word at a sentence's beginning ("U can ...", "K thích ...")."""
 _STRETCHED = re.compile(r"([^\W\d_])\1{2,}")
 
 
@@ -38,14 +41,23 @@ def _spellings(code: str) -> dict[str, str]:
 
 
 def spelled(text: str, codes: Sequence[str]) -> Spelled:
-    """``text`` with each word that a language of ``codes`` spells otherwise replaced; a capital stays one."""
+    """``text`` with each word that a language of ``codes`` spells otherwise replaced; a capital stays one.
+
+    A word in capitals is left alone unless all is; a text without diacritics stays one.
+    """
     pieces: list[str] = []
     offsets: list[int] = []
     at = 0
+    unmarked = text == unaccent(text)
+    shouted = text.isupper()
     for found in _WORD.finditer(text):
+        if found[0].isupper() and not shouted and found[0] not in _SINGLE:
+            continue  # an abbreviation or a name: "SMP", "R"
         plain = _plain(found[0], codes)
         if plain is None:
             continue
+        if unmarked:
+            plain = unaccent(plain)  # patterns read a text without marks by their unmarked form
         pieces.append(text[at : found.start()])
         offsets.extend(range(at, found.start()))
         pieces.append(plain)

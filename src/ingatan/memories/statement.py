@@ -36,6 +36,13 @@ _CONDITIONALS = frozenset(
     {"if", "unless", "whether", "kalau", "jika", "bila", "nếu", "giá", "trừ", "kecuali", "once", "would", "could"}
 )
 
+_TURNED = re.compile(
+    r"^(?:i|we|my|our)\b.*\b(?:no more|no longer)\W*$|\b(?:is|was) what (?!i\b|we\b|you\b)[\w'-]+(?: [\w'-]+)? (?:wrote"
+    r"|said|says|claims?|told)\b|, (?:begitu tulis|begitu kata|kata|tulis|ujar) (?!saya\b|aku\b)\w+\W*$"
+    r"|\blà (?:câu|lời|điều) (?!tôi\b|mình\b|em\b)\w+ (?:viết|nói)\b|\b(?:tapi|tetapi) itu dulu\W*$"
+)
+"""What at its end turns a sentence round: it holds no more, or somebody else said it."""
+
 
 def _folded(text: str) -> str:
     return fold(text).translate(_APOSTROPHES)
@@ -48,7 +55,7 @@ def is_statement(text: str) -> bool:
     folded = _QUOTED.sub(" ", _OPENERS.sub("", _folded(text).lstrip("-*\u2022 ")))
     if folded.rstrip(" \"'").endswith("?") or pattern("condition").match(folded) or pattern("rendering").match(folded):
         return False
-    if pattern("denial").search(folded):
+    if pattern("denial").search(folded) or _TURNED.search(folded):
         return False
     found = words(folded)
     if not found:

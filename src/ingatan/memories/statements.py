@@ -191,6 +191,8 @@ def _polite(view: str, languages: Sequence[Language]) -> int | None:
 
 def _before_question(clause: str, languages: Sequence[Language]) -> int | None:
     """Where in ``clause`` the statement ends: at its end, or where a question begins; None if all of it asks."""
+    if "?" not in clause and _any(languages, "on_asking", clause):
+        return len(clause)  # "whenever I ask about fees, ...": a wish about questions
     cut = _asking(clause, languages)
     if cut is not None and clause[:cut].rstrip().endswith(":"):
         return None  # "in one sentence: who ...": how to answer this question, not how to answer
@@ -243,6 +245,8 @@ def _kind(
     told = wish or hint or shown.signs >= WISH_SIGNS_SURE
     if _doubtful(view, languages, standing_wish=standing and (wish or hint), wish=told, signs=shown.signs):
         return None
+    if not wish and _any(languages, "pastime", view):
+        return MemoryType.FACT, "hobby"
     named = _named(clause, languages)
     if named and not oneoff and _any(languages, "titled", view):
         return MemoryType.PREFERENCE, "form_of_address"

@@ -68,6 +68,8 @@ def _spoken() -> re.Pattern[str]:
         rf"|\b{secret}\b\s?(?:(?:is|was|are|be|=|:|adalah|là|la|ialah|yaitu|itu|nya|-|→)\s?)+\S"
         rf"|\b{secret}\b[\s:=]+(?:\S+\s){{0,7}}?{value}"
         rf"|(?<!\S)\S{{3,64}}\s(?:is|adalah|là|itu|was)\s(?:\S+\s){{0,3}}?{secret}\b"
+        rf"|\b(?:use|using|pakai|pake|menggunakan|gunakan|dùng|xài)\s\S{{3,64}}\s(?:as|for|sebagai|buat|untuk|jadi|làm|cho)"
+        rf"\s(?:\S+\s){{0,3}}?{secret}\b(?! (?:manager|policy|reset|generator))"
         rf"|\b(?:log ?in|sign in|unlock|masuk|login|đăng nhập|mở khóa|buka)\s(?:\S+\s){{0,5}}?(?:with|using|pakai"
         rf"|pake|dengan|bằng)\s(?:\S+\s){{0,3}}?{value}"
     )

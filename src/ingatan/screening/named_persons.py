@@ -49,16 +49,35 @@ def _named() -> re.Pattern[str]:
         rf"|(?:^|[.!?:;\n]\s*|\b(?:that|bahwa|kalau|rằng|remember|note|ingat|catat|colleague"
         rf"|teman)[,:]? ){name}(?: {name}){{0,3}} (?:(?:always|never|usually|often|also|really|only"
         rf"|just) )?{plain_verb}\b"
-        rf"|(?:^|[.!?:;,\n]\s*|\b(?:that|bahwa|rằng) ){name} (?:in|from|at) (?:our|my|the)"
+        rf"|(?:^|[.!?:;,\n]\s*|\b(?:that|bahwa|rằng) ){name} (?:in|from|at|on|of|over at) (?:our|my|the)"
         r" (?:\w+ ){1,3}?(?:is|was|has|\w{3,}s)\b"
-        rf"|(?:^|[.!?:;,\n]\s*){name} (?:di|dari|ở|bên) (?:\w+ )?(?:unit|bagian|tim|kantor|tổ|phòng|đội|ban|nhóm|\w+)"
+        r"|(?:^|[.!?:;,\n]\s*)(?!(?:Komputer|Laptop|Printer|Meja|Internet|Listrik|Ruangan|Semua|Pegawai)\b)"
+        rf"{name} (?:di|dari|ở|bên) (?:\w+ )?(?:unit|bagian|tim|kantor|tổ|phòng|đội|ban|nhóm|\w+)"
         r" (?:kami|kita|saya|gue|em|tôi|mình|tui)\b"
+        r"|(?:^|[.!?:;,\n]\s*)(?!(?:Komputer|Laptop|Printer|Semua|Pegawai|Saya|Aku|Kami|Kantor|Tugas)\b)"
+        rf"{name} (?:di|dari) (?:bagian|bidang|seksi|unit|lantai|ruang|loket|divisi) \w+ (?:\w+ )?"
+        r"(?:pakai|pake|suka|punya|kerja|tinggal|bisa)\b"
         rf"|\b(?:[Tt]he|[Oo]ur|[Mm]y) [\w ]{{3,40}}, {name}, \w+s\b"
+    )
+
+
+@cache
+def _described() -> re.Pattern[str]:
+    """A person by name whom the sentence goes on to describe, also where it gives the writer's own name."""
+    title = r"(?:[Pp]ak|[Bb]u|[Bb]ang|[Kk]ak|[Aa]nh|[Cc]hị|[Mm]rs?\.?|[Mm]s\.?)"
+    name = rf"{title}? ?[A-ZĐÀ-Ỹ][\w'’-]+(?: [A-ZĐÀ-Ỹ][\w'’-]+)?"
+    return re.compile(
+        rf"\b(?:with|for|under|alongside|beside|by|and) {name},? (?:who|whose)\b"
+        rf"|\b(?:sama|bareng|bersama|dengan|dan) {name},? yang (?:sudah|udah|lagi|sedang|baru|suka|punya"
+        r"|sakit|orangnya)\b"
+        rf"|\b(?:cùng|với|chung với) (?:anh|chị|cô|chú|bác|ông|bà) {name},? (?:người|đã|đang|bị|vừa|mới|hay)\b"
     )
 
 
 def _finds(view: View) -> bool:
     text = view.shown
+    if _described().search(text):
+        return True
     if _OWN_NAME.search(text):
         return bool(re.search(r"\b(?:he|she|dia|beliau)\b", view.text))
     return bool(_named().search(text))

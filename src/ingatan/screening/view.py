@@ -89,12 +89,18 @@ class View:
 
     @cached_property
     def labels(self) -> frozenset[str]:
-        """The classes whose word lists match, work contexts blanked out first for the sensitive ones."""
+        """The classes whose word lists match, work contexts blanked out first for the sensitive ones.
+
+        What a wish says of norms ("if a rule has been repealed, tell me") is blanked out for all of them.
+        """
         books = lexicon()
         bare = self.language == "vi" and unaccent(self.text) == self.text
-        found = {label for label, _, _ in books.plain.spans(self.words, bare=bare)}
-        masked = list(self.words)
-        for _, start, end in books.masks.spans(self.words, bare=bare):
-            masked[start:end] = [MASK if word not in (".", ",") else word for word in masked[start:end]]
+        wished, masked = list(self.words), list(self.words)
+        for label, start, end in books.masks.spans(self.words, bare=bare):
+            blank = [MASK if word not in (".", ",") else word for word in self.words[start:end]]
+            masked[start:end] = blank
+            if label == "wish":
+                wished[start:end] = blank
+        found = {label for label, _, _ in books.plain.spans(wished, bare=bare)}
         found.update(label for label, _, _ in books.sensitive.spans(masked, bare=bare))
         return frozenset(found)
