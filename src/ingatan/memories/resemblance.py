@@ -49,8 +49,16 @@ class Fitted:
     embedder: str
     keep: Linear
     preference: Linear
-    doubt_below: float
+    doubt_below: dict[str, float]
     nominate_above: float
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is judged: the words, and the language they are in (its threshold of doubt applies)."""
+
+    text: str
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,7 @@ def load() -> Fitted:
         data["embedder"],
         _linear(data["keep"]),
         _linear(data["preference"]),
-        float(data["doubt_below"]),
+        {language: float(value) for language, value in data["doubt_below"].items()},
         float(data["nominate_above"]),
     )
 
@@ -88,16 +96,16 @@ class Resemblance:
         self._lock = threading.Lock()
         self._fitted: Fitted | None = None
 
-    def judge(self, texts: Sequence[str]) -> list[Judgement]:
-        """One judgement a text, in order. Raises ExtractionUnavailable when the embedder fails."""
-        if not texts:
+    def judge(self, said: Sequence[Said]) -> list[Judgement]:
+        """One judgement each, in order. Raises ExtractionUnavailable when the embedder fails."""
+        if not said:
             return []
         fitted = self._models()
         try:
-            vectors = self._embedder.passages(texts)
+            vectors = self._embedder.passages([each.text for each in said])
         except EmbedderFailed:
             raise ExtractionUnavailable("embedder") from None
-        return [_judged(fitted, vector) for vector in vectors]
+        return [_judged(fitted, vector, each.language) for vector, each in zip(vectors, said, strict=True)]
 
     def _models(self) -> Fitted:
         with self._lock:
@@ -108,10 +116,10 @@ class Resemblance:
             return self._fitted
 
 
-def _judged(fitted: Fitted, vector: Vector) -> Judgement:
+def _judged(fitted: Fitted, vector: Vector, language: str) -> Judgement:
     logit, leaning = fitted.keep.of(vector), fitted.preference.of(vector)
     return Judgement(
-        doubted=logit < fitted.doubt_below,
+        doubted=logit < fitted.doubt_below[language],
         nominated=logit >= fitted.nominate_above,
         type=MemoryType.PREFERENCE if leaning > 0 else MemoryType.FACT,
         sure_of_type=abs(leaning) >= SURE_LOGIT,
