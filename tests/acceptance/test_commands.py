@@ -111,6 +111,21 @@ def test_the_database_stops_with_the_service_and_comes_back(tmp_path: Path, how:
     assert stop(again) == 0
 
 
+def test_the_service_ends_with_its_database_and_comes_back(tmp_path: Path) -> None:
+    directory = tmp_path / "data"
+    first = start(directory, tmp_path / "first", "--demo")
+    wait_ready(first)
+    for process in server_processes(directory):
+        os.kill(process, signal.SIGKILL)
+    assert first.process.wait(timeout=30) == 1
+    assert "The embedded database ended by itself" in first.said()
+    again = start(directory, tmp_path / "again", "--demo")
+    wait_ready(again)
+    headers = again.token("--subject", str(people()[0].id))
+    assert len(httpx.get(f"{again.address}/memories", headers=headers).json()["items"]) >= 3
+    assert stop(again) == 0
+
+
 def test_production_refuses_development_tokens_and_unsafe_starts(tmp_path: Path) -> None:
     made = run("token", "--subject", "ana", directory=tmp_path)
     assert made.returncode == 1

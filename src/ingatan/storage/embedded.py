@@ -56,6 +56,11 @@ class EmbeddedServer:
         return self._child is not None
 
     @property
+    def ended(self) -> bool:
+        """Whether a server that we own has ended without being asked to."""
+        return self._child is not None and self._child.ended
+
+    @property
     def process_id(self) -> int | None:
         """The server's process id if we own it."""
         return self._child.process_id if self._child else None
