@@ -21,6 +21,7 @@ from ingatan.leases import Leadership
 from ingatan.memories import candidates, refusals, registry
 from ingatan.memories.extraction import ExtractionLimits, Extractor
 from ingatan.memories.refusals import Refusal
+from ingatan.screening import SECURITY_REASONS
 from ingatan.settings import MemorySettings
 from ingatan.spans import Claim, Due, Stale
 from ingatan.storage.database import Connection, Database
@@ -340,7 +341,7 @@ def _account(claim: Claim, outcomes: Outcomes, report: SweepReport) -> None:
         to_seq=claim.to_seq,
     )
     judged = [done.decision.reasons for done in outcomes.settled] + [refusal.reasons for refusal in outcomes.refused]
-    hostile = sorted({reason.value for reasons in judged for reason in reasons if reason in refusals.SECURITY_REASONS})
+    hostile = sorted({reason.value for reasons in judged for reason in reasons if reason in SECURITY_REASONS})
     if hostile:
         event(
             Event.SECURITY_REVIEW,

@@ -11,12 +11,13 @@ from typing import Protocol
 from uuid import UUID
 
 from ingatan.languages.detect import language_of
-from ingatan.languages.sentences import split
+from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, split
 from ingatan.memories.interests import Interest, recurring
 from ingatan.memories.resemblance import SAID_CHARS_MAX, Judgement, Resemblance, Said
 from ingatan.memories.slots import Slot, same_value, single_valued
 from ingatan.memories.statement import stated
 from ingatan.memories.statements import Statement, pasted, statements
+from ingatan.screening import SECURITY_REASONS, screen
 from ingatan.text import digest
 from ingatan.types import Candidate, Evidence, Memory, MemoryStatus, MemoryType, MessageRole, Operation, Turn
 
@@ -77,7 +78,7 @@ class RulesExtractor:
         limits: ExtractionLimits,
     ) -> tuple[Candidate, ...]:
         """See ``Extractor``. Above ``new_per_conversation`` the most important stay, earlier before later."""
-        own = [turn for turn in turns if _own(turn, subject_id)]
+        own = [turn for turn in turns if _own(turn, subject_id) and not _hostile(turn.text)]
         before = [turn for turn in recent if _own(turn, subject_id)]
         found = [
             _candidate(statement, turn, subject_id=subject_id, conversation_id=conversation_id, offered=offered)
@@ -153,6 +154,12 @@ def _stated_sentence(turn: str) -> str | None:
         if text and stated(turn, text):
             return text
     return None
+
+
+def _hostile(text: str) -> bool:
+    """Whether a message, read whole, gives orders, rights or authority: then nothing in it is proposed."""
+    findings = screen((text[:TEXT_CHARACTERS_MAX],), language="")
+    return any(finding.reason in SECURITY_REASONS for finding in findings)
 
 
 def _own(turn: Turn, subject_id: UUID) -> bool:

@@ -12,13 +12,11 @@ from uuid import UUID
 
 from ingatan.languages.sentences import split
 from ingatan.memories.statement import is_statement
-from ingatan.screening import screen
+from ingatan.screening import SECURITY_REASONS, screen
 from ingatan.types import Candidate, MessageRole, Reason, Turn
 
 REFUSALS_MAX = 5
 """Refusals noted per conversation and sweep."""
-SECURITY_REASONS = frozenset({Reason.INSTRUCTION, Reason.PERMISSION, Reason.AUTHORITY_CLAIM, Reason.OBFUSCATED})
-"""Reasons that are also logged for security review (S3)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,10 @@ from ingatan.screening.catalogue import CATALOGUE
 from ingatan.screening.view import CHARACTERS_MAX, View
 from ingatan.types import Reason
 
-__all__ = ["Finding", "screen"]
+__all__ = ["SECURITY_REASONS", "Finding", "screen"]
+
+SECURITY_REASONS = frozenset({Reason.INSTRUCTION, Reason.PERMISSION, Reason.AUTHORITY_CLAIM, Reason.OBFUSCATED})
+"""Reasons that are also logged for security review (S3)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
