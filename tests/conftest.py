@@ -8,12 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from ingatan.storage import embedded, queries
 from ingatan.storage.database import Database
 from ingatan.storage.migrate import migrate
 from ingatan.types import Principal, new_id
 from tests.serving import Service, serving
+
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.load_profile(
+    "steady"
+)  # the same examples on every machine; look for new ones with --hypothesis-profile=default
 
 TEMPLATE = "ingatan_template"
 _numbers = itertools.count(1)

@@ -22,7 +22,6 @@ from ingatan.screening import screen
 from ingatan.text import clean, digest, fold, visible
 from ingatan.types import (
     AUTHORITY,
-    NEVER_STORED,
     Candidate,
     Consent,
     Decision,
@@ -60,11 +59,6 @@ def decide(candidate: Candidate, *, context: PolicyContext) -> Decision:
     if context.mode is Mode.DRY and decision.outcome is Outcome.ACCEPT:
         return Decision(outcome=Outcome.REJECT, reasons=(*decision.reasons, Reason.DRY_RUN))
     return decision
-
-
-def never_stored(decision: Decision) -> bool:
-    """Whether no text of the candidate may be kept anywhere, the person's own list of decisions included."""
-    return any(reason in NEVER_STORED for reason in decision.reasons)
 
 
 def _reject(*reasons: Reason) -> Decision:
@@ -264,8 +258,3 @@ def _named(candidate: Candidate, active: list[Memory]) -> list[Memory]:
         return [memory for memory in active if memory.slot == candidate.slot]
     most = [memory for share, memory in shares if share >= FORGET_OVERLAP_MIN]
     return most if len(most) == 1 else []
-
-
-def dry(context: PolicyContext) -> PolicyContext:
-    """The same state under ``POLICY__MODE=dry``: what would be decided, with nothing written."""
-    return replace(context, mode=Mode.DRY)

@@ -189,11 +189,6 @@ def model_id(connection: Connection, name: str, dimensions: int) -> int:
     return int(row.id)
 
 
-def counts(connection: Connection, principal: Principal) -> dict[str, int]:
-    """The caller's rows by status."""
-    return {row.status: row.n for row in connection.all("registry.count", **_owner(principal))}
-
-
 def _owner(principal: Principal) -> dict[str, UUID]:
     return {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
 

@@ -106,8 +106,3 @@ select id, dimensions from embedding_models where name = %(name)s;
 -- name: registry.add_model
 -- A model seen for the first time; nothing happens when another process was first.
 insert into embedding_models (name, dimensions) values (%(name)s, %(dimensions)s) on conflict (name) do nothing;
-
--- name: registry.count
--- Rows of the person by status.
-select status, count(*) as n from memories
-where tenant_id = %(tenant_id)s and scope = 'user' and scope_id = %(subject_id)s group by status order by status;
