@@ -17,9 +17,7 @@ from ingatan.types import Principal, new_id
 from tests.serving import Service, serving
 
 settings.register_profile("steady", derandomize=True, deadline=None)
-settings.load_profile(
-    "steady"
-)  # the same examples on every machine; look for new ones with --hypothesis-profile=default
+settings.load_profile("steady")  # the same examples everywhere; new ones with --hypothesis-profile=default
 
 TEMPLATE = "ingatan_template"
 _numbers = itertools.count(1)

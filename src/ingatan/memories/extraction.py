@@ -141,8 +141,10 @@ def _retyped(candidate: Candidate, verdict: Judgement | None) -> Candidate:
 
 
 def _said(turn: str, candidate: Candidate) -> Said:
-    """What is judged of a candidate: the whole turn where it is short, for its context."""
-    return Said(turn if len(turn) <= SAID_CHARS_MAX else candidate.evidence[0].quote, candidate.language)
+    """What is judged of a candidate: a short turn whole, for its context; beside a question the quote alone."""
+    quote = candidate.evidence[0].quote
+    whole = len(turn) <= SAID_CHARS_MAX and "?" not in turn
+    return Said(turn if whole else quote, candidate.language)
 
 
 def _stated_sentence(turn: str) -> str | None:
