@@ -128,6 +128,15 @@ def test_a_form_without_the_session_secret_is_refused(service: Service, path: st
     assert visit.send(path, **fields).status_code != 403
 
 
+def test_a_form_secret_in_an_odd_charset_is_refused_like_any_other(service: Service) -> None:
+    visit = Visit(service)
+    part = 'Content-Disposition: form-data; name="{}"\r\nContent-Type: text/plain; charset=unicode_escape\r\n\r\n{}\r\n'
+    body = "".join(f"--x\r\n{part.format(name, value)}" for name, value in (("csrf", "\\ud800"), ("text", WORK)))
+    kind = {"Content-Type": "multipart/form-data; boundary=x; charset=unicode_escape"}
+    answer = visit.client.post("/console/say", content=f"{body}--x--\r\n".encode(), headers=kind)
+    assert answer.status_code == 403
+
+
 def strip(page: str) -> str:
     """The page without what is new each time."""
     return re.sub(r'name="act_id" value="[^"]+"', "", page)

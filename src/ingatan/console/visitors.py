@@ -91,6 +91,6 @@ class Acts:
 
     def __call__(self, request: Request, csrf: Annotated[str, Form()] = "") -> Visitor:
         visitor = self._visits(request)
-        if not hmac.compare_digest(csrf.encode(), visitor.session.csrf.encode()):
+        if not hmac.compare_digest(csrf.encode(errors="surrogatepass"), visitor.session.csrf.encode()):
             raise FormRefused("This form is not from your session. Load the page again.")
         return visitor
