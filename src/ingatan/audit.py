@@ -37,13 +37,10 @@ class AuditAction(StrEnum):
     CANDIDATE_DECIDED = "candidate_decided"
     MEMORY_WRITTEN = "memory_written"
     MEMORY_REINFORCED = "memory_reinforced"
-    MEMORY_CHANGED = "memory_changed"
     MEMORY_CLOSED = "memory_closed"
     MEMORY_ERASURE = "memory_erasure"
     MEMORY_RECALLED = "memory_recalled"
     SWEEP_ABANDONED = "sweep_abandoned"
-    SWEEP_REQUEUED = "sweep_requeued"
-    AUDIT_READ = "audit_read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

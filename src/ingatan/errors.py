@@ -1,12 +1,12 @@
 """Every error a caller can meet, one tree:
 
 IngatanError
-├── BadRequest 422 ── InvalidText, InvalidTime, UnknownFilter, PolicyRefused
+├── BadRequest 422 ── InvalidText, UnknownFilter, PolicyRefused
 ├── TooLarge 413
 ├── Unauthenticated 401
 ├── Forbidden 403 ── MemoryDisabled
 ├── NotFound 404
-├── Conflict 409 ── KeyReused, LockedElsewhere
+├── Conflict 409 ── KeyReused
 ├── Unavailable 503 ── DatabaseUnavailable
 ├── ExtractionFailed ── ExtractionRejected, ExtractionUnavailable   (inside a sweep only)
 └── StartRefused       (never leaves the process; the service does not start)
@@ -41,12 +41,6 @@ class InvalidText(BadRequest):
     """Text that no door accepts, for example blank (422)."""
 
     code = "invalid_text"
-
-
-class InvalidTime(BadRequest):
-    """A time without offset, or outside 2000-01-01 to one day from now (422)."""
-
-    code = "invalid_time"
 
 
 class UnknownFilter(BadRequest):

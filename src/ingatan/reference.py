@@ -110,9 +110,14 @@ def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 def decisions_page() -> str:
     """Reason codes of decisions, detectors, and notes of recall."""
-    lines = ["# Decisions", "", "Why a candidate was accepted or not, in the order of the checks.", ""]
-    lines += ["| reason | text kept |", "|---|---|"]
-    lines += [f"| `{reason.value}` | {'never' if reason in NEVER_STORED else 'in the own list'} |" for reason in Reason]
+    lines = [
+        "# Decisions",
+        "",
+        "Why a candidate was accepted or not, in the order of the checks. No refused text is kept, whatever the reason.",
+        "",
+    ]
+    lines += ["| reason | never-stored class (S1) |", "|---|---|"]
+    lines += [f"| `{reason.value}` | {'yes' if reason in NEVER_STORED else ''} |" for reason in Reason]
     lines += ["", "## Detectors", "", "Each looks for one thing, over the text as written and a normalised view.", ""]
     lines += ["| detector | reason |", "|---|---|"]
     lines += [f"| `{detector.name}` | `{detector.reason.value}` |" for detector in CATALOGUE]

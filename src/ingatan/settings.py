@@ -46,7 +46,7 @@ class MemorySettings(Group):
     sweep_interval_seconds: float = Field(300, gt=0, le=86_400, description="How often ended conversations are sought.")
     sweep_batch_size: int = Field(20, ge=1, le=1_000, description="Conversations processed per sweep.")
     lookback_hours: float = Field(168, gt=0, description="Only conversations active this recently are swept.")
-    max_concurrent_writes: int = Field(1, ge=1, le=64, description="Extractions in flight; one per user regardless.")
+    max_concurrent_writes: int = Field(1, ge=1, le=64, description="Extractions in flight. Above 1 has no effect yet.")
     extract_model: str = Field("", description="Extraction model. Not available yet: leave empty.")
     extract_timeout_seconds: float = Field(60, gt=0, description="A timed-out extraction writes nothing.")
     max_extraction_attempts: int = Field(3, ge=1, le=100, description="Failing sweeps until a span is set aside.")

@@ -1,6 +1,6 @@
 """Stand-ins at the ports, for tests of Ingatan and of what is built on it. Nothing inside is ever replaced.
 
-Each port has one contract suite in ``tests/contract`` that runs over these and over the real thing.
+The embedder's contract suite in ``tests/contract`` runs over the stand-in and over the real thing.
 """
 
 from __future__ import annotations

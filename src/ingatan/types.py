@@ -166,7 +166,7 @@ NEVER_STORED = frozenset(
         Reason.CREDENTIAL, Reason.IDENTIFIER, Reason.LAW_CLAIM, Reason.DOCUMENT_FACT,
     }
 )  # fmt: skip
-"""Reasons after which no text is kept anywhere, not even in the person's own list of decisions (S1)."""
+"""Reasons that stand for S1's classes of what is never stored."""
 
 
 @dataclass(frozen=True, slots=True)
