@@ -113,7 +113,7 @@ def decisions_page() -> str:
     lines = [
         "# Decisions",
         "",
-        "Why a candidate was accepted or not, in the order of the checks. No refused text is kept, whatever the reason.",
+        "Why a candidate was accepted or not, in the order of the checks. No refused text is kept.",
         "",
     ]
     lines += ["| reason | never-stored class (S1) |", "|---|---|"]
