@@ -17,7 +17,7 @@ LINES_PER_FUNCTION_MAX = 70
 
 LAYERS: dict[str, int] = {
     **dict.fromkeys(("errors", "types", "text", "settings", "telemetry", "languages"), 0),
-    **dict.fromkeys(("identity", "access", "embeddings", "audit", "keys", "cursors", "storage"), 1),
+    **dict.fromkeys(("identity", "keysets", "access", "embeddings", "audit", "keys", "cursors", "storage"), 1),
     **dict.fromkeys(
         (
             "subjects", "conversations", "idempotency", "transcript", "spans", "leases", "erasure", "memories",

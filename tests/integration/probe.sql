@@ -95,3 +95,7 @@ delete from audit_log where seq = 3;
 -- name: probe.dump_candidates
 -- Everything that is kept of the caller's decisions.
 select c::text as row from candidates c;
+
+-- name: probe.titles
+-- Every conversation in sight, with no predicate at all.
+select title from conversations

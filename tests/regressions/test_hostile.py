@@ -19,9 +19,9 @@ from ingatan.identity import (
     DEVELOPMENT_ISSUER,
     SENTINEL_SUBJECT,
     JwtResolver,
-    KeySetFile,
     TrustedIssuer,
 )
+from ingatan.keysets import KeySetFile
 from ingatan.storage import embedded
 from ingatan.testing import ScriptedExtractor, WordEmbedder
 from ingatan.types import Role

@@ -17,11 +17,11 @@ from ingatan.errors import StartRefused, Unauthenticated
 from ingatan.identity import (
     LIFETIME_SECONDS_MAX,
     JwtResolver,
-    KeySetFile,
     TrustedIssuer,
     subject_uuid,
     tenant_uuid,
 )
+from ingatan.keysets import KeySetFile
 from ingatan.types import Role
 
 NOW = 1_790_000_000
@@ -32,7 +32,7 @@ ISSUER, AUDIENCE = "https://id.example", "ingatan"
 
 def resolver(**change: Any) -> JwtResolver:
     keys = KeySet([RSAKey.import_key(KEY.as_dict(private=False))])
-    issuer = TrustedIssuer(ISSUER, AUDIENCE, ("RS256",), lambda: keys)
+    issuer = TrustedIssuer(ISSUER, AUDIENCE, ("RS256",), lambda kid: keys)
     return JwtResolver([issuer], leeway_seconds=30, clock=lambda: NOW, **change)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -64,6 +65,26 @@ def test_the_allowlist_takes_canonical_uuids_only(value: str) -> None:
         load({"INGATAN_MEMORY__SUBJECT_ALLOWLIST": value})
 
 
+def template() -> dict[str, str]:
+    lines = (Path(__file__).parents[2] / "deploy" / "production.env").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+
+def test_the_production_template_starts_once_its_empty_values_are_given() -> None:
+    given = {
+        "INGATAN_SECURITY__ISSUER": "https://id.example",
+        "INGATAN_SECURITY__AUDIENCE": "ingatan",
+        "INGATAN_SECURITY__JWKS_URL": "https://id.example/keys",
+    }
+    assert {name for name, value in template().items() if not value} == given.keys()
+    with pytest.raises(StartRefused, match="JWKS_URL"):
+        refuse_unsafe(load(template()))
+    settings = load(template() | given)
+    refuse_unsafe(settings)
+    assert (settings.memory.enabled, settings.memory.write_enabled, settings.memory.read_enabled) == (True, True, True)
+    assert settings.memory.require_verified_principal
+
+
 def test_safe_production_settings_start() -> None:
     refuse_unsafe(load(SAFE))
 
@@ -80,6 +101,14 @@ def test_safe_production_settings_start() -> None:
         },
         {"INGATAN_SECURITY__ISSUER": ""},
         {"INGATAN_SECURITY__AUDIENCE": ""},
+        {"INGATAN_SECURITY__JWKS_URL": "https://id.example/keys"},  # beside the file
+        {"INGATAN_SECURITY__RESOLVER": "headers"},
+        {"INGATAN_SECURITY__RESOLVER": "none"},
+        {"INGATAN_MEMORY__REQUIRE_VERIFIED_PRINCIPAL": "false", "INGATAN_SECURITY__RESOLVER": "headers"},
+        {
+            "INGATAN_SECURITY__RESOLVER": "headers",
+            "INGATAN_MEMORY__SUBJECT_ALLOWLIST": f'["{SUBJECT}"]',  # narrows only; never lifts the verified principal
+        },
         {"INGATAN_MEMORY__SHARED_CONVERSATIONS": "true"},
         {"INGATAN_MEMORY__EXTRACT_MODEL": "some-model"},
     ],
@@ -87,6 +116,28 @@ def test_safe_production_settings_start() -> None:
 def test_unsafe_settings_do_not_start(change: dict[str, str]) -> None:
     with pytest.raises(StartRefused):
         refuse_unsafe(load(SAFE | change))
+
+
+@pytest.mark.parametrize(
+    "url", ["http://id.example/keys", "ftp://id.example/keys", "https://", "keys.json", "http://127.0.0.1.evil/k"]
+)
+def test_a_key_address_that_can_be_tampered_with_is_refused(url: str) -> None:
+    without_file = {name: value for name, value in SAFE.items() if not name.endswith("JWKS_FILE")}
+    refuse_unsafe(load(without_file | {"INGATAN_SECURITY__JWKS_URL": "http://127.0.0.1:8080/keys"}))
+    with pytest.raises(StartRefused):
+        refuse_unsafe(load(without_file | {"INGATAN_SECURITY__JWKS_URL": url}))
+
+
+def test_forgeable_headers_start_in_production_with_an_allowlist_only() -> None:
+    headers = {
+        "INGATAN_SECURITY__RESOLVER": "headers",
+        "INGATAN_MEMORY__ENABLED": "true",
+        "INGATAN_MEMORY__SUBJECT_ALLOWLIST": f'["{SUBJECT}"]',
+    }
+    refuse_unsafe(load(headers))
+    with pytest.raises(StartRefused, match="SUBJECT_ALLOWLIST"):
+        refuse_unsafe(load(headers | {"INGATAN_MEMORY__SUBJECT_ALLOWLIST": "[]"}))
+    refuse_unsafe(load(headers | {"INGATAN_MEMORY__SUBJECT_ALLOWLIST": "[]", "INGATAN_ENVIRONMENT": "development"}))
 
 
 def test_an_allowlist_lets_unverified_callers_in_production_start() -> None:

@@ -16,7 +16,6 @@ from fastapi.routing import APIRoute
 from ingatan.access import Action, require
 from ingatan.app import App
 from ingatan.errors import UnknownFilter
-from ingatan.identity import DEFAULT_TENANT, SENTINEL_SUBJECT, tenant_uuid
 from ingatan.types import Principal
 
 
@@ -37,11 +36,7 @@ class Needs:
 
     def __call__(self, request: Request) -> Principal:
         app = app_of(request)
-        authorization = request.headers.getlist("authorization")
-        if not app.settings.security.require_auth and not authorization:
-            principal = Principal(tenant_uuid(DEFAULT_TENANT), SENTINEL_SUBJECT, shared_sentinel=True)
-        else:
-            principal = app.resolver.resolve(authorization)
+        principal = app.resolver.principal(request.headers.getlist)
         require(principal, self.action)
         _refuse_unknown_parameters(request)
         return principal

@@ -1,0 +1,210 @@
+"""The key set behind an address, over real HTTP: rotation, outage, unknown keys, bad answers."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import OctKey, OKPKey
+
+from ingatan.errors import Unauthenticated
+from ingatan.identity import JwtResolver, TrustedIssuer
+from ingatan.keysets import SET_BYTES_MAX, KeySetUrl, KeysUnavailable
+
+NOW = 1_790_000_000
+
+
+def key(kid: str) -> OKPKey:
+    return OKPKey.generate_key("Ed25519", {"kid": kid})
+
+
+@dataclass
+class Source:
+    """An identity provider's key address: what it answers next, and how often it was asked."""
+
+    address: str = ""
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    asked: int = 0
+
+    def publish(self, *keys: OKPKey | OctKey) -> None:
+        self.body = json.dumps({"keys": [each.as_dict(private=isinstance(each, OctKey)) for each in keys]}).encode()
+
+
+@pytest.fixture
+def source() -> Iterator[Source]:
+    state = Source()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            state.asked += 1
+            time.sleep(state.delay)
+            self.send_response(state.status)
+            for name, value in state.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(state.body)))
+            self.end_headers()
+            self.wfile.write(state.body)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    state.address = f"http://127.0.0.1:{server.server_address[1]}/keys"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield state
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def resolver(source: Source, clock: Clock, **change: float) -> JwtResolver:
+    times = {"refresh_seconds": 300.0, "stale_seconds": 3_600.0, "timeout_seconds": 1.0} | change
+    keys = KeySetUrl(source.address, clock=clock, **times)
+    return JwtResolver([TrustedIssuer("i", "a", ("Ed25519",), keys)], clock=lambda: NOW)
+
+
+def bearer(signer: OKPKey) -> list[str]:
+    claims = {"iss": "i", "aud": "a", "sub": "ana", "exp": NOW + 60}
+    return ["Bearer " + jwt.encode({"alg": "Ed25519", "kid": signer.kid}, claims, signer, algorithms=["Ed25519"])]
+
+
+def refreshed(source: Source, times: int) -> None:
+    """Wait until the source was asked so often: regular refreshes happen beside the requests."""
+    deadline = time.monotonic() + 5
+    while source.asked < times and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert source.asked == times
+    time.sleep(0.05)
+
+
+def test_keys_are_fetched_once_and_kept(source: Source) -> None:
+    first = key("k1")
+    source.publish(first)
+    known = resolver(source, Clock())
+    for _ in range(3):
+        assert known.resolve(bearer(first)).verified
+    assert source.asked == 1
+
+
+def test_a_rotated_key_is_seen_at_once_and_a_removed_one_stops_working(source: Source) -> None:
+    first, second, clock = key("k1"), key("k2"), Clock()
+    source.publish(first)
+    known = resolver(source, clock)
+    assert known.resolve(bearer(first)).verified
+    clock.now += 11
+    source.publish(second)
+    assert known.resolve(bearer(second)).verified, "an unknown key is worth a look before the next refresh"
+    with pytest.raises(Unauthenticated):
+        known.resolve(bearer(first))
+
+
+def test_a_removed_key_stops_working_with_the_next_refresh(source: Source) -> None:
+    first, second, clock = key("k1"), key("k2"), Clock()
+    source.publish(first, second)
+    known = resolver(source, clock)
+    assert known.resolve(bearer(first)).verified
+    source.publish(second)
+    clock.now += 301
+    known.resolve(bearer(second))
+    refreshed(source, 2)
+    with pytest.raises(Unauthenticated):
+        known.resolve(bearer(first))
+
+
+def test_forged_key_identifiers_do_not_drive_the_source(source: Source) -> None:
+    first, clock = key("k1"), Clock()
+    source.publish(first)
+    known = resolver(source, clock)
+    known.resolve(bearer(first))
+    for n in range(20):
+        with pytest.raises(Unauthenticated):
+            known.resolve(bearer(key(f"forged-{n}")))
+    assert source.asked == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "headers"),
+    [
+        (500, b"{}", {}),
+        (302, b"", {"Location": "http://127.0.0.1:1/other"}),
+        (200, b"<html>", {}),
+        (200, b'{"keys": 5}', {}),
+        (200, b"[" * 100_000, {}),
+        (200, b" " * (SET_BYTES_MAX + 1), {}),
+    ],
+)
+def test_an_outage_logs_nobody_out(source: Source, status: int, body: bytes, headers: dict[str, str]) -> None:
+    first, clock = key("k1"), Clock()
+    source.publish(first)
+    known = resolver(source, clock)
+    assert known.resolve(bearer(first)).verified
+    source.status, source.body, source.headers = status, body, headers
+    clock.now += 301
+    assert known.resolve(bearer(first)).verified
+    refreshed(source, 2)
+    assert known.resolve(bearer(first)).verified
+
+
+def test_keys_too_old_are_given_up_and_come_back(source: Source) -> None:
+    first, clock = key("k1"), Clock()
+    source.publish(first)
+    known = resolver(source, clock)
+    known.resolve(bearer(first))
+    source.status = 503
+    clock.now += 3_601
+    with pytest.raises(KeysUnavailable):
+        known.resolve(bearer(first))
+    source.status = 200
+    clock.now += 11
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        try:
+            assert known.resolve(bearer(first)).verified
+            return
+        except KeysUnavailable:
+            time.sleep(0.02)
+    pytest.fail("the keys did not come back")
+
+
+def test_without_any_key_set_the_answer_is_503_and_not_401(source: Source) -> None:
+    source.status = 500
+    with pytest.raises(KeysUnavailable):
+        resolver(source, Clock()).resolve(bearer(key("k1")))
+
+
+def test_a_slow_source_delays_no_known_caller(source: Source) -> None:
+    first, clock = key("k1"), Clock()
+    source.publish(first)
+    known = resolver(source, clock)
+    known.resolve(bearer(first))
+    source.delay = 0.8
+    clock.now += 301
+    began = time.monotonic()
+    assert known.resolve(bearer(first)).verified
+    assert time.monotonic() - began < 0.4
+    refreshed(source, 2)
+
+
+def test_symmetric_keys_in_a_key_set_are_refused(source: Source) -> None:
+    source.publish(OctKey.generate_key(256, {"kid": "k1"}))
+    with pytest.raises(KeysUnavailable):
+        resolver(source, Clock()).resolve(bearer(key("k1")))
