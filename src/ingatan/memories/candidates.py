@@ -340,6 +340,13 @@ def _write(
         id, version = updated.id, updated.version + 1
         registry.retire(connection, principal, updated.id, MemoryStatus.SUPERSEDED)
     direct = candidate.source is not SourceKind.TURN
+    marks = erasure.marks(
+        terms.erasure_key,
+        principal.subject_id,
+        texts=[decision.text],
+        slot=decision.slot,
+        turns=[evidence.message_id for evidence in candidate.evidence],
+    )
     registry.write(
         connection,
         principal,
@@ -361,6 +368,7 @@ def _write(
             evidence=candidate.evidence,
             vector=vectors.get(decision.text),
             model_id=terms.model_id,
+            marks=tuple(marks),
         ),
     )
     return id

@@ -24,7 +24,10 @@ SERVED_TYPES = [kind.value for kind in MemoryType]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewVersion:
-    """A version to be written. ``vector`` None means the embedder did not answer: it is made later."""
+    """A version to be written. ``vector`` None means the embedder did not answer: it is made later.
+
+    ``marks`` are the keyed hashes (32 bytes each) under which it is recognised once it has been erased.
+    """
 
     id: UUID
     version: int
@@ -43,6 +46,7 @@ class NewVersion:
     evidence: tuple[Evidence, ...]
     vector: Vector | None
     model_id: int
+    marks: tuple[bytes, ...]
 
 
 def active(connection: Connection, principal: Principal, now: datetime) -> list[Memory]:
@@ -122,6 +126,7 @@ def write(connection: Connection, principal: Principal, new: NewVersion) -> None
             policy_version=new.policy_version,
             effective_at=new.effective_at,
             expires_at=new.expires_at,
+            marks=list(new.marks),
         )
         connection.run(
             "registry.start_counter",

@@ -11,6 +11,7 @@ begin
     if to_regrole('ingatan_owner') is null then create role ingatan_owner login; end if;
     if to_regrole('ingatan_app') is null then create role ingatan_app login; end if;
     if to_regrole('ingatan_jobs') is null then create role ingatan_jobs nologin; end if;
+    if to_regrole('ingatan_dba') is null then create role ingatan_dba nologin; end if;
     execute format('alter role ingatan_owner password %%L', current_setting('ingatan.password_owner'));
     execute format('alter role ingatan_app password %%L', current_setting('ingatan.password_app'));
     grant ingatan_jobs to ingatan_app with inherit false, set true;

@@ -50,10 +50,11 @@ from memory_evidence where tenant_id = %(tenant_id)s and memory_id = any(%(ids)s
 -- name: registry.insert
 -- One new active version. A second active row with the same text in the same scope is a conflict.
 insert into memories (tenant_id, id, version, scope_id, subject_id, type, slot, text, text_hash, language, importance,
-                      trust, status, source_kind, conversation_id, candidate_id, policy_version, effective_at, expires_at)
+                      trust, status, source_kind, conversation_id, candidate_id, policy_version, effective_at, expires_at,
+                      marks)
 values (%(tenant_id)s, %(id)s, %(version)s, %(subject_id)s, %(subject_id)s, %(type)s, %(slot)s, %(text)s,
         %(text_hash)s, %(language)s, %(importance)s, %(trust)s, 'active', %(source_kind)s, %(conversation_id)s,
-        %(candidate_id)s, %(policy_version)s, %(effective_at)s, %(expires_at)s);
+        %(candidate_id)s, %(policy_version)s, %(effective_at)s, %(expires_at)s, %(marks)s);
 
 -- name: registry.start_counter
 -- The counter of a memory's uses, kept through its versions.
