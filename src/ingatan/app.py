@@ -127,8 +127,12 @@ class App:
         data = settings.server.data_directory
         with ExitStack() as stack:
             url, server = _database_url(settings, stack, borrow=borrow)
+            given = settings.database
             database = Database(
-                url, pool_size=settings.database.pool_size, timeout_seconds=settings.database.timeout_seconds
+                url,
+                pool_size=given.pool_size,
+                timeout_seconds=given.timeout_seconds,
+                prepared=given.prepared_statements,
             )
             stack.callback(database.close)
             database.open()

@@ -40,6 +40,14 @@ class Resolution(StrEnum):
     NONE = "none"
 
 
+class Prepared(StrEnum):
+    """Whether statements are prepared on the server. A transaction pooler may hand them to another session."""
+
+    AUTO = "auto"
+    ON = "on"
+    OFF = "off"
+
+
 class Group(BaseModel):
     """Base of the groups: frozen, unknown names refused, every field described."""
 
@@ -127,6 +135,9 @@ class DatabaseSettings(Group):
     admin_url: SecretStr = Field(SecretStr(""), description="Owner's URL, for migrations only.")
     pool_size: int = Field(8, ge=2, le=200, description="Connections held by one process.")
     timeout_seconds: float = Field(10, gt=0, le=120, description="Wait for a connection, then 503.")
+    prepared_statements: Prepared = Field(
+        Prepared.AUTO, description="auto: unless a pooler in front loses them. on, off: as said."
+    )
 
 
 class KeySettings(Group):

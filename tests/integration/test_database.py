@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from ingatan.errors import Conflict, DatabaseUnavailable, IngatanError
+from ingatan.settings import Prepared
 from ingatan.storage import embedded
 from ingatan.storage.database import Database, Power, json_value
 from ingatan.types import Principal, new_id
@@ -387,7 +388,7 @@ def test_without_prepared_statements(
     server: embedded.EmbeddedServer, database_name: str, principals: Principals
 ) -> None:
     """For poolers that hand a connection on after each transaction: nothing is left on the session."""
-    database = Database(server.url(embedded.APP, database_name), pool_size=1, prepare_threshold=None)
+    database = Database(server.url(embedded.APP, database_name), pool_size=1, prepared=Prepared.OFF)
     database.open()
     try:
         for _ in range(8):

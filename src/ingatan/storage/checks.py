@@ -14,14 +14,14 @@ from ingatan.storage.migrate import expected_version
 
 SERVER_VERSION_MIN = 160000
 VECTOR_VERSION_MIN = (0, 8)
+PROBES = 4
+"""Rounds of the probe for prepared statements: other sessions of the same pooler may hide a clash in one of them."""
 
 
 def check(url: str, *, timeout_seconds: float) -> None:
     """StartRefused, saying what to change, unless server, extension, role and schema are as the service needs them."""
     try:
-        driver: psycopg.Connection[Any] = psycopg.connect(
-            url, autocommit=True, row_factory=namedtuple_row, connect_timeout=max(2, int(timeout_seconds))
-        )
+        driver = _session(url, timeout_seconds)
     except psycopg.OperationalError as error:
         reason = str(error).strip().splitlines()[-1]
         raise DatabaseUnavailable(f"The database cannot be reached: {reason} Check DATABASE__URL.") from None
@@ -36,6 +36,32 @@ def check(url: str, *, timeout_seconds: float) -> None:
             row = guarded("database.version", lambda: driver.execute(queries.load("database.version")).fetchone())
             found = None if row is None else str(row.version)
         check_version(found)
+
+
+def keeps_prepared(url: str, *, timeout_seconds: float) -> bool:
+    """Whether a session finds the statements it prepared. A transaction pooler that does not follow them loses them.
+
+    Two sessions prepare two statements, each in its own order, so that the same name stands for different ones: on one
+    server session the second clashes or is answered by the other's statement.
+    """
+    names = ("database.ping", "database.other_ping")
+    with _session(url, timeout_seconds) as one, _session(url, timeout_seconds) as other:
+        try:
+            for _ in range(PROBES):
+                for driver, order in ((one, names), (other, names[::-1])):
+                    for name in order:
+                        row: Any = driver.execute(queries.load(name), prepare=True).fetchone()
+                        if row.one != names.index(name) + 1:
+                            return False
+        except (psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement):
+            return False
+        return True
+
+
+def _session(url: str, timeout_seconds: float) -> psycopg.Connection[Any]:
+    return psycopg.connect(
+        url, autocommit=True, row_factory=namedtuple_row, connect_timeout=max(2, int(timeout_seconds))
+    )
 
 
 def check_version(found: str | None) -> None:

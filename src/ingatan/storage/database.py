@@ -23,13 +23,15 @@ from psycopg.types.json import Jsonb, JsonbDumper, set_json_dumps
 from psycopg_pool import ConnectionPool
 
 from ingatan.errors import DatabaseUnavailable, IngatanError
+from ingatan.settings import Prepared
 from ingatan.storage import checks, failures, queries, times
-from ingatan.storage.failures import guarded
+from ingatan.storage.failures import PREPARED_LOST, guarded
 from ingatan.types import Principal
 
 Driver = psycopg.Connection[Any]
 
 RECONNECT_SECONDS = 4
+PREPARE_THRESHOLD = 5
 DRAIN_PAUSE_SECONDS = 1.0
 
 
@@ -143,18 +145,20 @@ class Connection:
 class Database:
     """A pool of at most ``pool_size`` connections as the unprivileged service role.
 
-    ``timeout_seconds`` bounds the wait for a connection. ``prepare_threshold=None`` switches prepared statements off,
-    for transaction poolers that do not follow them.
+    ``timeout_seconds`` bounds the wait for a connection. A statement is prepared when it comes again, unless
+    ``prepared`` is off, or is auto and a transaction pooler that does not follow them is found or met later.
     """
 
     def __init__(
-        self, url: str, *, pool_size: int = 8, timeout_seconds: float = 10, prepare_threshold: int | None = 5
+        self, url: str, *, pool_size: int = 8, timeout_seconds: float = 10, prepared: Prepared = Prepared.AUTO
     ) -> None:
         failures.silence_driver()
         self._url = url
         self._timeout_seconds = timeout_seconds
         self._drained_at = 0.0
         self._drain_lock = threading.Lock()
+        self._prepared = prepared
+        self._prepares = prepared is not Prepared.OFF
         self._pool = ConnectionPool(
             url,
             min_size=1,
@@ -165,7 +169,7 @@ class Database:
             configure=configure,
             kwargs={
                 "autocommit": True,
-                "prepare_threshold": prepare_threshold,
+                "prepare_threshold": PREPARE_THRESHOLD if self._prepares else None,
                 "row_factory": namedtuple_row,
                 "connect_timeout": max(2, int(timeout_seconds)),
             },
@@ -177,7 +181,16 @@ class Database:
         StartRefused, saying what to change, where the service may not run; DatabaseUnavailable where none answers.
         """
         checks.check(self._url, timeout_seconds=self._timeout_seconds)
+        if self._prepared is Prepared.AUTO:
+            self._prepares = guarded(
+                "probe", lambda: checks.keeps_prepared(self._url, timeout_seconds=self._timeout_seconds)
+            )
         guarded("open", lambda: self._pool.open(wait=True, timeout=self._timeout_seconds))
+
+    @property
+    def prepares(self) -> bool:
+        """Whether statements are prepared on the server."""
+        return self._prepares
 
     def close(self) -> None:
         """Give all connections back to the server; what is still running fails."""
@@ -233,8 +246,14 @@ class Database:
     def _borrowed(self) -> Iterator[Driver]:
         """A connection that goes back idle and scopeless, or closed, whatever happens inside."""
         driver = guarded("connect", self._pool.getconn)
+        if not self._prepares:
+            driver.prepare_threshold = None
         try:
             yield driver
+        except DatabaseUnavailable as error:
+            if error.code == PREPARED_LOST and self._prepared is Prepared.AUTO:
+                self._prepares = False  # a pooler came between, or had hidden from the probe
+            raise
         finally:
             try:
                 _quietly(partial(_cleanse, driver))

@@ -14,6 +14,7 @@ from ingatan.errors import Conflict, DatabaseUnavailable, IngatanError
 Result = TypeVar("Result")
 
 RETRY = "The database did not answer or gave way to another act. Nothing was half done; repeat the call."
+PREPARED_LOST = "prepared_statement_lost"
 LOST = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
@@ -26,7 +27,8 @@ LOST = (
 def guarded(what: str, act: Callable[[], Result]) -> Result:
     """``act()``; a driver error is raised as ours, without the original as cause or context, for that carries data.
 
-    Lost connection, full pool, deadlock, serialisation, timeout, shutdown: DatabaseUnavailable. A unique or foreign
+    Lost connection, full pool, deadlock, serialisation, timeout, shutdown, a statement that a pooler lost:
+    DatabaseUnavailable. A unique or foreign
     key: Conflict. Anything else: IngatanError.
     """
     try:
@@ -46,6 +48,8 @@ def translated(what: str, error: Exception) -> IngatanError:
     """Our error for the driver's. Constraint names are schema, not data, and are kept."""
     if isinstance(error, LOST):
         return DatabaseUnavailable(RETRY)
+    if isinstance(error, errors.InvalidSqlStatementName | errors.DuplicatePreparedStatement):
+        return DatabaseUnavailable(RETRY, code=PREPARED_LOST)
     constraint = error.diag.constraint_name if isinstance(error, psycopg.Error) else None
     if isinstance(error, errors.UniqueViolation):
         return Conflict(f"This exists already ({constraint}). Read it and decide anew.")

@@ -23,3 +23,7 @@ select version_num as version from alembic_version
 -- name: database.ping
 -- One row, if the database answers.
 select 1 as one
+
+-- name: database.other_ping
+-- One row, unlike that of database.ping.
+select 2 as one
