@@ -21,7 +21,7 @@ LAYERS: dict[str, int] = {
     **dict.fromkeys(
         (
             "subjects", "conversations", "idempotency", "transcript", "spans", "leases", "erasure", "memories",
-            "screening", "clerk",
+            "screening", "suppressions", "clerk",
         ),
         2,
     ),

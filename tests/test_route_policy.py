@@ -27,6 +27,8 @@ ROUTES = {
     ("GET", "/candidates"): Action.CANDIDATE_READ,
     ("GET", "/consent"): Action.MEMORY_READ,
     ("PUT", "/consent"): Action.CONSENT_WRITE,
+    ("POST", "/consent/never-again"): Action.CONSENT_WRITE,
+    ("DELETE", "/consent/never-again/{id}"): Action.CONSENT_WRITE,
     ("POST", "/recall"): Action.RECALL,
     ("GET", "/audit"): Action.AUDIT_READ,
     ("GET", "/audit/verify"): Action.AUDIT_VERIFY,

@@ -39,6 +39,8 @@ class AuditAction(StrEnum):
     MEMORY_REINFORCED = "memory_reinforced"
     MEMORY_CLOSED = "memory_closed"
     MEMORY_ERASURE = "memory_erasure"
+    MEMORY_SUPPRESSED = "memory_suppressed"
+    SUPPRESSION_LIFTED = "suppression_lifted"
     MEMORY_RECALLED = "memory_recalled"
     SWEEP_ABANDONED = "sweep_abandoned"
 

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
-from ingatan import erasure, idempotency, subjects, transcript
+from ingatan import erasure, idempotency, subjects, suppressions, transcript
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.embeddings import Embedder, EmbedderFailed, Vector
 from ingatan.erasure import Receipt
 from ingatan.errors import Conflict, MemoryDisabled, NotFound, PolicyRefused
 from ingatan.idempotency import Key
-from ingatan.memories import candidates, registry
+from ingatan.memories import candidates, proposals, registry
 from ingatan.memories.candidates import Terms
+from ingatan.memories.slots import Slot
 from ingatan.settings import Settings, memory_allowed
 from ingatan.storage.database import Connection, Database
 from ingatan.telemetry import Event, event
@@ -94,7 +95,7 @@ class Steward:
         with self._database.read(principal) as connection:
             memory = registry.get(connection, principal, id)
         expires_at = correction.expires_at or (None if correction.clear_expiry else memory.expires_at)
-        candidate = candidates.correction(
+        candidate = proposals.correction(
             memory,
             text=correction.text if correction.text is not None else memory.text,
             importance=memory.importance if correction.importance is None else correction.importance,
@@ -111,14 +112,24 @@ class Steward:
             return registry.get(connection, principal, id)
 
     def erase(
-        self, principal: Principal, *, memory_id: UUID | None = None, conversation_id: UUID | None = None
+        self,
+        principal: Principal,
+        *,
+        memory_id: UUID | None = None,
+        conversation_id: UUID | None = None,
+        never_again: bool = False,
     ) -> Receipt:
-        """Erase one memory, those of a conversation, or all of the caller's, for good. Raises NotFound for one."""
+        """Erase one memory, those of a conversation, or all of the caller's, for good. Raises NotFound for one.
+
+        With ``never_again`` what one memory says is not learned anew, whenever it is said.
+        """
         if not self.sees_memories(principal):
             if memory_id is not None:
                 raise NotFound("There is no such memory, or it is not yours.")
             return Receipt.empty()
         with self._database.write(principal) as connection:
+            if never_again and memory_id is not None:
+                self._suppress_memory(connection, principal, memory_id)
             receipt = erasure.erase_memories(
                 connection,
                 principal,
@@ -129,6 +140,35 @@ class Steward:
             )
         event(Event.MEMORY_ERASED, subject_id=principal.subject_id, count=receipt.removed["memories"])
         return receipt
+
+    def suppress(self, principal: Principal, slot: Slot) -> UUID:
+        """Never remember what fills ``slot`` again; the wish's id. What is known of it stays until it is erased."""
+        with self._database.write(principal) as connection:
+            subjects.lock(connection, principal)
+            wish = suppressions.suppress(connection, principal, self._erasure_key, texts=(), slot=slot)
+            assert wish is not None, "a slot makes a wish"
+            self._audit.append(connection, principal, [_about(principal, AuditAction.MEMORY_SUPPRESSED, slot=slot)])
+        return wish
+
+    def lift(self, principal: Principal, wish_id: UUID) -> None:
+        """Take a "never again" back. Raises NotFound."""
+        with self._database.write(principal) as connection:
+            subjects.lock(connection, principal)
+            suppressions.lift(connection, principal, wish_id)
+            lifted = _about(principal, AuditAction.SUPPRESSION_LIFTED, wish_id=str(wish_id))
+            self._audit.append(connection, principal, [lifted])
+
+    def _suppress_memory(self, connection: Connection, principal: Principal, memory_id: UUID) -> None:
+        subjects.lock(connection, principal)
+        versions = registry.versions(connection, principal, memory_id)
+        newest = versions[0]
+        suppressions.suppress(
+            connection,
+            principal,
+            self._erasure_key,
+            texts=[version.text for version in versions] + [item.quote for item in newest.evidence],
+            slot=newest.slot,
+        )
 
     def set_consent(self, principal: Principal, consent: Consent) -> None:
         """Record whether the caller wants to be remembered from now on."""
@@ -188,6 +228,10 @@ class Steward:
         )
         if not (allowed and memory.write_enabled):
             raise MemoryDisabled("Memory is not written here, or not for you. Ask the operator of this service.")
+
+
+def _about(principal: Principal, action: AuditAction, **details: str) -> Entry:
+    return Entry(action=action, entity_type="subject", entity_id=principal.subject_id, details=details)
 
 
 def _cited(connection: Connection, principal: Principal, candidate: Candidate) -> dict[UUID, Turn]:

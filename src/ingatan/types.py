@@ -121,6 +121,7 @@ class Reason(StrEnum):
     NO_AUTHORITY = "writer_not_allowed"
     NO_CONSENT = "no_consent"
     OFF_RECORD = "off_the_record"
+    NEVER_AGAIN = "never_again"
     ERASED = "erased_before"
     NO_EVIDENCE = "no_evidence"
     NOT_STATED_BY_SUBJECT = "not_stated_by_subject"
@@ -157,6 +158,7 @@ class Reason(StrEnum):
     ACCEPTED = "accepted"
     SUPERSEDES = "supersedes"
     CLOSED = "closed"
+    SUPPRESSED = "suppressed"
 
 
 NEVER_STORED = frozenset(
@@ -207,7 +209,8 @@ class Candidate:
 
     ``text`` is one sentence in the language the person used. ``slot`` names the attribute it fills (see
     ``memories/slots.py``), or None. ``target_id`` is the memory an update or delete is about; for a delete by rules it
-    is None and ``text`` holds the person's words on what to forget. ``explicit`` says the person asked to remember.
+    is None and ``text`` holds the person's words on what to forget. ``never_again`` is a delete that also holds for
+    what is said later. ``explicit`` says the person asked to remember.
     """
 
     operation: Operation = Operation.ADD
@@ -222,6 +225,7 @@ class Candidate:
     evidence: tuple[Evidence, ...] = ()
     explicit: bool = False
     recurring: bool = False  # a subject the person keeps returning to, rather than a statement
+    never_again: bool = False
     target_id: UUID | None = None
     effective_at: datetime
     expires_at: datetime | None = None

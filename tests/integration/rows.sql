@@ -88,3 +88,7 @@ insert into embedding_pending (tenant_id, subject_id, memory_id, version) values
 -- name: rows.erased_texts
 -- Theirs.
 insert into erased_texts (tenant_id, subject_id, digest) values (%(tenant)s, %(subject)s, '\x00')
+
+-- name: rows.suppressions
+-- A wish of theirs.
+insert into suppressions (tenant_id, subject_id, wish_id, digest) values (%(tenant)s, %(subject)s, %(id)s, '\x00')

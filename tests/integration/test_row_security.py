@@ -18,7 +18,7 @@ from tests.conftest import TEMPLATE, Principals, people
 TABLES = (
     "tenants", "subjects", "conversations", "messages", "sweep_state", "sweep_abandoned", "memories", "memory_evidence",
     "memory_uses", "memory_embeddings", "candidates", "audit_heads", "audit_log", "audit_pending", "erasures",
-    "idempotency_keys", "embedding_pending", "erased_texts",
+    "idempotency_keys", "embedding_pending", "erased_texts", "suppressions",
 )  # fmt: skip
 """In an order that foreign keys allow. ``test_every_table_is_here`` holds it against the catalogue."""
 OF_TENANT = {"tenants", "audit_heads", "audit_log", "audit_pending"}

@@ -41,7 +41,7 @@ def test_unknown_text_counts_as_english() -> None:
 @pytest.mark.parametrize("code", CODES)
 def test_every_pattern_of_every_table_compiles_and_can_miss(code: str) -> None:
     language = load(code)
-    for table in ("patterns", "cased", "facts", "preference_slots", "topics"):
+    for table in ("patterns", "cased", "facts", "preference_slots", "topics", "matters"):
         names = list(getattr(language, table))
         assert names
         for name in names:

@@ -10,6 +10,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ingatan import text as texts
+from ingatan.memories.slots import Slot
 from ingatan.types import TYPE_ALIASES, MemoryType, MessageRole
 
 CONTENT_BYTES_MAX = 1_000_000
@@ -207,6 +208,12 @@ class NewCandidate(Body):
         if self.source.kind == "turn" and self.quote is None:
             raise ValueError("a candidate from a turn needs the person's own words in 'quote'")
         return self
+
+
+class NeverAgain(Body):
+    """An attribute that is never to be remembered again."""
+
+    slot: Slot
 
 
 class ConsentChange(Body):

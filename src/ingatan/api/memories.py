@@ -1,4 +1,4 @@
-"""/memories, /candidates, /consent: what people see and change of what is remembered about them."""
+"""/memories, /candidates: what people see and change of what is remembered about them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from ingatan import idempotency, subjects
+from ingatan import idempotency
 from ingatan.access import Action
 from ingatan.api import answers
-from ingatan.api.bodies import ConsentChange, MemoryChange, NewCandidate, SelfSource
+from ingatan.api.bodies import MemoryChange, NewCandidate, SelfSource
 from ingatan.api.callers import IdempotencyKey, Running, needs
 from ingatan.errors import Forbidden
-from ingatan.memories import candidates, policy, registry
+from ingatan.memories import candidates, policy, proposals, registry
 from ingatan.steward import Correction
-from ingatan.types import Candidate, Consent, Evidence, MemoryStatus, Outcome, Principal, SourceKind
+from ingatan.types import Candidate, Evidence, MemoryStatus, Outcome, Principal, SourceKind
 
 router = APIRouter(tags=["memories"])
 Reader = Annotated[Principal, Depends(needs(Action.MEMORY_READ))]
@@ -24,7 +24,6 @@ Writer = Annotated[Principal, Depends(needs(Action.MEMORY_WRITE))]
 Eraser = Annotated[Principal, Depends(needs(Action.MEMORY_ERASE))]
 Proposer = Annotated[Principal, Depends(needs(Action.CANDIDATE_PROPOSE))]
 DecisionReader = Annotated[Principal, Depends(needs(Action.CANDIDATE_READ))]
-Consenter = Annotated[Principal, Depends(needs(Action.CONSENT_WRITE))]
 Limit = Annotated[int, Query(ge=1, le=100)]
 
 
@@ -81,9 +80,9 @@ def correct(app: Running, caller: Writer, id: UUID, body: MemoryChange) -> dict[
 
 
 @router.delete("/memories/{id}")
-def erase_one(app: Running, caller: Eraser, id: UUID) -> dict[str, Any]:
-    """Erase one memory for good, all its versions, whatever its status."""
-    return {"receipt": app.steward.erase(caller, memory_id=id).as_json()}
+def erase_one(app: Running, caller: Eraser, id: UUID, never_again: bool = False) -> dict[str, Any]:
+    """Erase one memory for good, all its versions, whatever its status; with ``never_again`` it is not learned anew."""
+    return {"receipt": app.steward.erase(caller, memory_id=id, never_again=never_again).as_json()}
 
 
 @router.delete("/memories")
@@ -133,22 +132,6 @@ def decisions(
     return answers.listing(items, following)
 
 
-@router.get("/consent")
-def consent(app: Running, caller: Reader) -> dict[str, Any]:
-    """What the caller said about being remembered."""
-    with app.database.read(caller) as connection:
-        subject = subjects.read(connection, caller)
-    at = subject.consent_at.isoformat() if subject.consent_at else None
-    return {"consent": subject.consent.value, "at": at}
-
-
-@router.put("/consent")
-def set_consent(app: Running, caller: Consenter, body: ConsentChange) -> dict[str, Any]:
-    """Say whether one wants to be remembered from now on; erasing is DELETE /memories."""
-    app.steward.set_consent(caller, Consent(body.consent))
-    return consent(app, caller)
-
-
 def _candidate(caller: Principal, body: NewCandidate) -> Candidate:
     source = body.source
     cited: tuple[Evidence, ...] = ()
@@ -156,7 +139,7 @@ def _candidate(caller: Principal, body: NewCandidate) -> Candidate:
     if not isinstance(source, SelfSource):
         kind, conversation_id = SourceKind.TURN, source.conversation_id
         cited = tuple(Evidence(message_id=id, quote=body.quote or "") for id in source.message_ids)
-    return candidates.proposal(
+    return proposals.proposal(
         caller,
         body.text,
         body.type,

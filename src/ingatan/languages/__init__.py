@@ -43,6 +43,7 @@ class Language:
         self.facts = data["facts"]
         self.preference_slots = data["preference_slots"]
         self.topics = data["topics"]
+        self.matters = data["matters"]
         self.spellings: dict[str, str] = {
             typed: plain for plain, forms in data.get("spellings", {}).items() for typed in forms
         }
@@ -67,7 +68,7 @@ def load(code: str) -> Language:
     """The language ``code`` (one of ``CODES``), read once a process."""
     root = resources.files("ingatan.languages").joinpath(code)
     data: dict[str, dict[str, list[str]]] = {}
-    for name in ("statements.toml", "evidence.toml", "refusals.toml"):
+    for name in ("statements.toml", "evidence.toml", "refusals.toml", "forgetting.toml"):
         for table, entries in tomllib.loads(root.joinpath(name).read_text(encoding="utf-8")).items():
             held = data.setdefault(table, {})
             for entry, values in entries.items():

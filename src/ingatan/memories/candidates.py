@@ -12,19 +12,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from ingatan import erasure, subjects
+from ingatan import erasure, subjects, suppressions
 from ingatan.audit import AuditAction, Entry
 from ingatan.embeddings import Vector
 from ingatan.languages.detect import language_of
 from ingatan.memories import policy, registry
 from ingatan.memories.decision_context import Limits, Mode, PolicyContext, Writer
 from ingatan.memories.refusals import Refusal
-from ingatan.memories.statements import statements
 from ingatan.storage.database import Connection
 from ingatan.types import (
     Candidate,
     Decision,
-    Evidence,
     Memory,
     MemoryStatus,
     MemoryType,
@@ -150,13 +148,11 @@ def context(
     written_in_conversation: int,
 ) -> PolicyContext:
     """What the policy needs to know at this moment about the person and the candidate."""
-    marks = erasure.marks(
-        terms.erasure_key,
-        principal.subject_id,
-        texts=[candidate.text, *(evidence.quote for evidence in candidate.evidence)],
-        slot=candidate.slot,
-        turns=[evidence.message_id for evidence in candidate.evidence],
-    )
+    key, about = terms.erasure_key, principal.subject_id
+    texts = [candidate.text, *(evidence.quote for evidence in candidate.evidence)]
+    turns_cited = [evidence.message_id for evidence in candidate.evidence]
+    marks = erasure.marks(key, about, texts=texts, slot=candidate.slot, turns=turns_cited)
+    wished = suppressions.marks(key, about, texts=texts, slot=candidate.slot)
     return PolicyContext(
         turns=turns,
         active=registry.active(connection, principal, terms.now),
@@ -164,6 +160,7 @@ def context(
         consent=subjects.read(connection, principal).consent,
         writer=Writer(subject_id=principal.subject_id),
         erased_at=erasure.erased_at(connection, principal, marks),
+        suppressed=suppressions.held(connection, principal, wished),
         written_in_conversation=written_in_conversation,
         limits=terms.limits,
         mode=terms.mode,
@@ -193,6 +190,9 @@ def settle(
     if decision.outcome is Outcome.ACCEPT:
         closed = MemoryStatus.DELETED if candidate.operation is Operation.DELETE else MemoryStatus.SUPERSEDED
         updated = _target(candidate, decision, state.active)
+        if candidate.never_again:
+            closing = [memory for memory in state.active if memory.id in decision.closes]
+            entries.append(_suppress(connection, principal, candidate, closing, terms, candidate_id))
         for id in decision.closes:
             if registry.retire(connection, principal, id, closed):
                 entries.append(_entry(AuditAction.MEMORY_CLOSED, id, status=closed.value, candidate_id=candidate_id))
@@ -262,67 +262,32 @@ def keep(connection: Connection, principal: Principal, record: Record) -> Entry:
     return Entry(action=AuditAction.CANDIDATE_DECIDED, entity_type="candidate", entity_id=record.id, details=details)
 
 
-def correction(
-    memory: Memory, *, text: str, importance: float, expires_at: datetime | None, now: datetime
-) -> Candidate:
-    """The candidate by which a person corrects a memory directly: the text is its own quote."""
-    kind, slot, language = memory.type, memory.slot, memory.language
-    if text != memory.text:
-        read = next(iter(statements(text)), None)
-        kind, slot = (read.type, read.slot) if read is not None else (memory.type, None)
-        language = language_of(text)
-    return Candidate(
-        operation=Operation.UPDATE,
-        type=kind,
-        text=text,
-        slot=slot,
-        subject_id=memory.subject_id,
-        importance=importance,
-        language=language,
-        source=SourceKind.SELF,
-        conversation_id=memory.conversation_id,
-        evidence=(),
-        explicit=True,
-        target_id=memory.id,
-        effective_at=now,
-        expires_at=expires_at,
-    )
-
-
-def proposal(
-    principal: Principal,
-    text: str,
-    kind: MemoryType,
-    *,
-    importance: float,
-    source: SourceKind,
-    conversation_id: UUID | None,
-    evidence: tuple[Evidence, ...],
-    expires_at: datetime | None,
-    now: datetime,
-) -> Candidate:
-    """The candidate by which a person proposes a memory about themselves; slot and language are read off its words."""
-    slot = next((statement.slot for statement in statements(text) if statement.type is kind), None)
-    return Candidate(
-        type=kind,
-        text=text,
-        slot=slot,
-        subject_id=principal.subject_id,
-        importance=importance,
-        language=language_of(text),
-        source=source,
-        conversation_id=conversation_id,
-        evidence=evidence,
-        explicit=True,
-        effective_at=now,
-        expires_at=expires_at,
-    )
-
-
 def _target(candidate: Candidate, decision: Decision, active: Sequence[Memory]) -> Memory | None:
     """The memory that gets a new version: the one the candidate names, if the policy closes it for that."""
     closing = decision.closes
     return next((memory for memory in active if memory.id == candidate.target_id and memory.id in closing), None)
+
+
+def _suppress(
+    connection: Connection,
+    principal: Principal,
+    candidate: Candidate,
+    closing: Sequence[Memory],
+    terms: Terms,
+    candidate_id: UUID,
+) -> Entry:
+    """Never again: what is closed by it and the words themselves, or the whole attribute that they name."""
+    if candidate.slot is not None:
+        suppressions.suppress(connection, principal, terms.erasure_key, texts=(), slot=candidate.slot)
+    else:
+        texts = [candidate.text, *(memory.text for memory in closing)]
+        suppressions.suppress(connection, principal, terms.erasure_key, texts=texts, slot=None)
+    return Entry(
+        action=AuditAction.MEMORY_SUPPRESSED,
+        entity_type="subject",
+        entity_id=principal.subject_id,
+        details={"candidate_id": str(candidate_id), "slot": candidate.slot},
+    )
 
 
 def _write(

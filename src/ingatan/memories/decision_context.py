@@ -39,8 +39,9 @@ class Writer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyContext:
     """The state a candidate is decided over. ``turns`` are the cited turns by id; ``active`` and ``expired`` are this
-    person's memories, the expired ones still kept; ``erased_at`` says when
-    the person last erased what these words say; ``written_in_conversation`` counts new memories written from it."""
+    person's memories, the expired ones still kept; ``erased_at`` says when the person last erased what these words say,
+    ``suppressed`` that they wished never to have it remembered; ``written_in_conversation`` counts new memories from it.
+    """
 
     turns: Mapping[UUID, Turn] = field(default_factory=dict)
     active: Sequence[Memory] = ()
@@ -48,6 +49,7 @@ class PolicyContext:
     consent: Consent = Consent.UNSET
     erased_at: datetime | None = None
     off_record: bool = False
+    suppressed: bool = False
     written_in_conversation: int = 0
     limits: Limits = field(default_factory=Limits)
     mode: Mode = Mode.ENFORCE

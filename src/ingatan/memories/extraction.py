@@ -189,6 +189,7 @@ def _candidate(
         conversation_id=conversation_id,
         evidence=(Evidence(message_id=turn.id, quote=statement.said or statement.text),),
         explicit=statement.explicit,
+        never_again=statement.never_again,
         target_id=target,
         effective_at=turn.said_at,
     )

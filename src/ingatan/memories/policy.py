@@ -148,7 +148,9 @@ def _consent(candidate: Candidate, context: PolicyContext) -> Reason | None:
         return None
     if context.consent is Consent.WITHDRAWN:
         return Reason.NO_CONSENT
-    return Reason.OFF_RECORD if context.off_record else None
+    if context.off_record:
+        return Reason.OFF_RECORD
+    return Reason.NEVER_AGAIN if context.suppressed else None
 
 
 def _said_before_erasure(candidate: Candidate, context: PolicyContext) -> bool:
@@ -237,6 +239,8 @@ def _delete(candidate: Candidate, context: PolicyContext) -> Decision:
         named = [memory for memory in active if memory.id == candidate.target_id]
     else:
         named = _named(candidate, active)
+    if not named and candidate.never_again:
+        return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.SUPPRESSED,))
     if not named:
         return _reject(Reason.NOTHING_TO_CLOSE)
     return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.CLOSED,), closes=tuple(memory.id for memory in named))
@@ -244,6 +248,8 @@ def _delete(candidate: Candidate, context: PolicyContext) -> Decision:
 
 def _named(candidate: Candidate, active: list[Memory]) -> list[Memory]:
     """The memories the words to forget name: all that hold every word, else the only one that holds most of them."""
+    if candidate.slot is not None and (whole := [memory for memory in active if memory.slot == candidate.slot]):
+        return whole  # the words name an attribute as a whole
     asking = {stem(word) for word in single("forget") | single("everything")}
     wanted = set(content(candidate.text)) - asking
     if not wanted:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ingatan.languages import Language, load
 from ingatan.languages.detect import language_of, present
@@ -58,6 +58,7 @@ class Statement:
     language: str
     operation: Operation = Operation.ADD
     said: str = ""
+    never_again: bool = False
 
 
 def statements(text: str) -> list[Statement]:
@@ -322,9 +323,22 @@ def _forgotten(sentence: _Sentence, view: str, languages: Sequence[Language]) ->
         found = language.search("forget", view)
         if found is None or found.start != 0 or language.search("forget_not", view) is not None:
             continue
-        closing = _closing(sentence, found.end, len(view), language)
+        ended = language.search("never_again_end", view)
+        closing = _closing(sentence, found.end, len(view) if ended is None else ended.start, language)
         if closing is not None:
-            return closing
+            never = language.search("never_again", view) is not None
+            return replace(closing, slot=_matter(closing.text, languages), never_again=never)
+    return None
+
+
+def _matter(words: str, languages: Sequence[Language]) -> str | None:
+    """The attribute that is named by these words as a whole ("where I work"), or None."""
+    view = lowered(words)
+    for language in languages:
+        for slot in language.matters:
+            found = language.search(slot, view, table="matters")
+            if found is not None and (found.start, found.end) == (0, len(view)):
+                return slot
     return None
 
 
