@@ -38,9 +38,11 @@ class Writer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyContext:
-    """The state a candidate is decided over. ``turns`` are the cited turns by id; ``active`` and ``expired`` are this
-    person's memories, the expired ones still kept; ``erased_at`` says when the person last erased what these words say,
-    ``suppressed`` that they wished never to have it remembered; ``written_in_conversation`` counts new memories from it.
+    """The state a candidate is decided over.
+
+    ``turns`` are the cited turns by id; ``active`` and ``expired`` are this person's memories, the expired ones still
+    kept; ``erased_at`` says when the person last erased what these words say, ``suppressed`` that they wished never to
+    have it remembered; ``written_in_conversation`` counts new memories written from it.
     """
 
     turns: Mapping[UUID, Turn] = field(default_factory=dict)
