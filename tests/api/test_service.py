@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -198,3 +199,51 @@ def test_in_dry_mode_decisions_are_recorded_and_nothing_is_written(
         assert dry.remembered(ana) == []
         [decision] = ana.get("/candidates").json()["items"]
         assert decision["reasons"] == ["accepted", "dry_run"]
+
+
+def test_head_answers_like_get_without_a_body(service: Service) -> None:
+    for path in ("/healthz", "/readyz", "/openapi.json"):
+        answer = httpx.head(f"{service.address}{path}")
+        assert (answer.status_code, answer.content) == (200, b"")
+    assert httpx.head(f"{service.address}/memories").status_code == 401
+
+
+def test_a_row_whose_time_is_none_is_named(
+    service: Service, server: embedded.EmbeddedServer, database_name: str
+) -> None:
+    ana = service.client()
+    service.say(ana, "hello")
+    with psycopg.connect(server.url(embedded.ADMINISTRATOR, database_name), autocommit=True) as driver:
+        driver.execute("update audit_log set at = 'infinity' where seq = 1")
+    auditor = service.client("auditor", roles=(Role.AUDITOR,))
+    found = auditor.get("/audit/verify").raise_for_status().json()
+    assert (found["sound"], found["broken_seq"]) == (False, 1)
+
+
+def test_old_idempotency_keys_are_forgotten_and_young_ones_kept(service: Service) -> None:
+    ana = service.client()
+    for _ in range(2):
+        made = ana.post("/conversations", json={}, headers={"Idempotency-Key": "k1"})
+        assert made.status_code == 201
+    assert service.app.tidy() == 0
+    assert service.app.tidy(datetime.now(UTC) + timedelta(days=8)) == 1
+
+
+def test_an_act_that_waits_too_long_for_a_lock_is_503(
+    service: Service, server: embedded.EmbeddedServer, database_name: str
+) -> None:
+    """The service role's limits are set with the role: nothing waits for ever behind a lock."""
+    ana = service.client()
+    said = service.say(ana, "hello")
+    with psycopg.connect(server.url(embedded.APP, database_name)) as driver:
+        limits = driver.execute(
+            "select current_setting('statement_timeout'), current_setting('lock_timeout'),"
+            " current_setting('idle_in_transaction_session_timeout')"
+        ).fetchone()
+        assert limits == ("30s", "10s", "1min")
+    with psycopg.connect(server.url(embedded.ADMINISTRATOR, database_name)) as driver:
+        driver.execute("select from conversations where id = %s for update", [said])
+        turns = {"messages": [{"role": "user", "content": "more"}]}
+        answer = ana.post(f"/conversations/{said}/messages", json=turns)
+    assert answer.status_code == 503
+    assert answer.headers["Retry-After"]

@@ -35,8 +35,8 @@ delete from audit_pending p using taken where p.tenant_id = %(tenant_id)s and p.
 returning p.id, p.at, p.actor_id, p.action, p.entity_type, p.entity_id, p.details;
 
 -- name: audit.page
--- Chained rows after a sequence number, in order.
-select seq, id, at, actor_id, action, entity_type, entity_id, details, mac
+-- Chained rows after a sequence number, in order. A time that is none of the calendar comes as null.
+select seq, id, case when isfinite(at) and at > '0001-01-02' and at < '9999-12-30' then at end as at, actor_id, action, entity_type, entity_id, details, mac
 from audit_log where tenant_id = %(tenant_id)s and lane = 0 and seq > %(after)s order by seq limit %(limit)s;
 
 -- name: audit.list

@@ -15,6 +15,9 @@ begin
     execute format('alter role ingatan_owner password %%L', current_setting('ingatan.password_owner'));
     execute format('alter role ingatan_app password %%L', current_setting('ingatan.password_app'));
     grant ingatan_jobs to ingatan_app with inherit false, set true;
+    alter role ingatan_app set statement_timeout = '30s';
+    alter role ingatan_app set lock_timeout = '10s';
+    alter role ingatan_app set idle_in_transaction_session_timeout = '60s';
 end
 $$
 

@@ -8,3 +8,7 @@ on conflict do nothing;
 -- What a key's act made, or none.
 select body_sha256, resource_ids from idempotency_keys
 where tenant_id = %(tenant_id)s and principal_id = %(principal_id)s and route = %(route)s and key = %(key)s;
+
+-- name: idempotency.clean
+-- Forget a tenant's keys older than this; how many.
+delete from idempotency_keys where tenant_id = %(tenant_id)s and created_at < %(before)s;
