@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
@@ -35,6 +36,10 @@ DEMO: dict[str, Any] = {
 DataDirectory = Annotated[Path | None, typer.Option("--data-dir", help="Where the embedded database and keys are.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Tenant = Annotated[str, typer.Option("--tenant", help="Name of the tenant.")]
+
+
+for _entry in entry_points(group="ingatan.commands"):  # the evaluation, which imports us and not the other way
+    app.command(_entry.name)(_entry.load())
 
 
 @contextmanager

@@ -181,14 +181,21 @@ class Settings(Group):
     server: ServerSettings = ServerSettings()  # type: ignore[call-arg]
 
 
-def load(environ: Mapping[str, str] | None = None, **overrides: dict[str, Any] | str) -> Settings:
+def load(
+    environ: Mapping[str, str] | None = None,
+    *,
+    groups: frozenset[str] | None = None,
+    **overrides: dict[str, Any] | str,
+) -> Settings:
     """Read settings from ``environ`` (default: the process's). ``overrides`` (group=dict) fill what it leaves unset.
+
+    With ``groups`` only these are taken from the environment; unknown names are refused all the same.
 
     Raises StartRefused naming the variable, never its value: one prefix against the other, unknown names under
     ``INGATAN_`` (with the nearest known one), values out of range.
     """
     source = os.environ if environ is None else environ
-    raw = _merge(source)
+    raw = {group: value for group, value in _merge(source).items() if groups is None or group in groups}
     for group, values in overrides.items():
         if isinstance(values, dict):
             raw[group] = values | raw.get(group, {})
