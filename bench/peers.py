@@ -149,9 +149,9 @@ def compare(app: App, admin_url: str, memory: Any, people: tuple[Principal, ...]
     middle = {name: statistics.median(values) for name, values in times.items()}
     for name in acts:
         high = statistics.quantiles(times[name], n=20)[-1]
-        ratio, count = middle[name] / middle["bare query"], statistics.mean(returned[name])
+        ratio, mean = middle[name] / middle["bare query"], statistics.mean(returned[name])
         print(f"{name:<14} p50 {middle[name]:8.3f} ms   p95 {high:8.3f} ms   {ratio:6.2f} x bare", end="   ")
-        print(f"{count:.2f} of {ASKED} returned")
+        print(f"{mean:.2f} of {ASKED} returned")
     print(f"mem0 takes {middle['mem0 search'] / middle['recall']:.2f} times as long as recall")
     print(f"Python {platform.python_version()}, {platform.machine()}, PostgreSQL 18, {ROUNDS} rounds each")
 
