@@ -95,3 +95,12 @@ delete from audit_log where seq = 3;
 -- name: probe.dump_candidates
 -- Everything that is kept of the caller's decisions.
 select c::text as row from candidates c;
+
+-- name: probe.add_conversation
+-- In a workspace.
+insert into conversations (tenant_id, id, user_id, workspace_id, title)
+values (%(tenant)s, %(id)s, %(subject)s, %(workspace)s, 'talk')
+
+-- name: probe.count_conversations
+-- The conversations in sight.
+select count(*) as n from conversations
