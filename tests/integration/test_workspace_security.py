@@ -205,11 +205,11 @@ def test_nobody_starts_a_conversation_in_a_workspace_of_others(team: Team) -> No
 def test_a_transaction_goes_from_person_to_person_and_sees_each_ones_own(team: Team) -> None:
     with team.database.write(team.bea) as connection:
         connection.enter(team.dan)
-        assert connection.one("probe.count_conversations").n == 0
+        assert connection.all("probe.count_conversations")[0].n == 0
         connection.enter(team.cia)
-        assert connection.one("probe.count_conversations").n == 1
-        assert connection.one("probe.scope").subject == str(team.cia.subject_id)
+        assert connection.all("probe.count_conversations")[0].n == 1
+        assert connection.all("probe.scope")[0].subject == str(team.cia.subject_id)
         connection.enter(team.eve)
-        assert connection.one("probe.count_conversations").n == 0
+        assert connection.all("probe.count_conversations")[0].n == 0
     with team.database.read(team.bea) as connection:
-        assert connection.one("probe.scope").subject == str(team.bea.subject_id)
+        assert connection.all("probe.scope")[0].subject == str(team.bea.subject_id)
