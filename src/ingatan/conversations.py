@@ -48,8 +48,11 @@ class Conversation:
     updated_at: datetime
     askers: int
     members: int
-    shared: bool
-    """Whether more than one person asks in it or reads it: then nobody's memory does, unless SHARED_CONVERSATIONS."""
+
+    @property
+    def shared(self) -> bool:
+        """Whether several people ask in it or read it: then it has no memory unless SHARED_CONVERSATIONS is on (S1)."""
+        return self.askers > 1 or self.members > 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,7 +302,6 @@ def _conversation(row: Any) -> Conversation:
         updated_at=row.updated_at,
         askers=row.askers,
         members=row.members,
-        shared=row.shared,
     )
 
 

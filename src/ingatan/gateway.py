@@ -148,7 +148,9 @@ class RecallGateway:
 
     def _closed_by_sharing(self, principal: Principal, conversation_id: UUID) -> bool:
         """Whether others ask in it or read it, and that is not allowed. Raises NotFound as ever."""
-        found = self._database.fetch(principal, "conversations.get", tenant_id=principal.tenant_id, id=conversation_id)
+        found = self._database.fetch(
+            principal, "conversations.sharing", tenant_id=principal.tenant_id, id=conversation_id
+        )
         if not found:
             raise NotFound("There is no such conversation, or it is not yours.")
         return bool(found[0].shared) and not self._settings.memory.shared_conversations

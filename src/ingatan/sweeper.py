@@ -203,6 +203,7 @@ class Sweeper:
             return readings.read(connection, claim, asker, self._settings, now)
 
     def _think(self, reading: Reading, claim: Claim, owner: Principal, now: datetime) -> Thoughts:
+        self._leadership.take()  # an extraction may take half of what leading lasts
         turns = transcript.bounded(reading.turns, owner.subject_id, self._settings)
         found = self._extract(turns, reading, claim, owner)
         refused = refusals.noticed(turns, owner.subject_id, found)

@@ -80,7 +80,6 @@ def test_safe_production_settings_start() -> None:
         },
         {"INGATAN_SECURITY__ISSUER": ""},
         {"INGATAN_SECURITY__AUDIENCE": ""},
-        {"INGATAN_MEMORY__SHARED_CONVERSATIONS": "true"},
         {"INGATAN_MEMORY__EXTRACT_MODEL": "some-model"},
     ],
 )

@@ -6,19 +6,22 @@ values (%(tenant_id)s, %(id)s, %(user_id)s, %(workspace_id)s, %(title)s, %(metad
 -- name: conversations.get
 -- One visible conversation that the caller may read, with how many ask in it and read it; or none.
 select c.id, c.user_id, c.workspace_id, c.title, c.metadata, c.off_record, c.last_seq, c.created_at, c.updated_at,
-       s.askers, s.members, s.shared
+       s.askers, s.members
 from conversations c join conversation_sharing s on s.tenant_id = c.tenant_id and s.conversation_id = c.id
 where c.tenant_id = %(tenant_id)s and c.id = %(id)s and c.hidden_at is null;
 
 -- name: conversations.sharing
--- Whether several people ask in a conversation or read it, as things stand; no row for what the caller cannot see.
-select shared from conversation_sharing where tenant_id = %(tenant_id)s and conversation_id = %(id)s;
+-- Whether several people ask in a visible conversation or read it, as things stand; no row for what the caller may not
+-- read.
+select s.shared
+from conversations c join conversation_sharing s on s.tenant_id = c.tenant_id and s.conversation_id = c.id
+where c.tenant_id = %(tenant_id)s and c.id = %(id)s and c.hidden_at is null;
 
 -- name: conversations.list
 -- The caller's visible conversations and those of their workspaces, newest first, after an id; a null id starts at the
 -- top. Ids grow with time, and unlike the time of change they do not move while someone pages.
 select c.id, c.user_id, c.workspace_id, c.title, c.metadata, c.off_record, c.last_seq, c.created_at, c.updated_at,
-       s.askers, s.members, s.shared
+       s.askers, s.members
 from (
     (select id from conversations
      where tenant_id = %(tenant_id)s and user_id = %(user_id)s and workspace_id is null and hidden_at is null
