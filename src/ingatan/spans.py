@@ -164,11 +164,18 @@ def release(connection: Connection, claim: Claim) -> None:
     connection.run("sweep.release", **claim.keys, fence=claim.fence)
 
 
-def finish(connection: Connection, claim: Claim, *, through: datetime | None) -> None:
+def finish(connection: Connection, claim: Claim) -> None:
     """Move the watermark to the end of the span and give the claim back. Raises Stale unless the fence still holds."""
     _let_go(connection, claim.held)
     connection.enter(claim.due.keeper)
-    _publish(connection, claim, through=through, failures=0)
+    newest = connection.one(
+        "sweep.newest",
+        tenant_id=claim.due.tenant_id,
+        conversation_id=claim.due.conversation_id,
+        done_seq=claim.done_seq,
+        to_seq=claim.to_seq,
+    )
+    _publish(connection, claim, through=newest.said_at if newest else None, failures=0)
     _advance(connection, claim)
 
 

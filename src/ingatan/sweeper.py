@@ -266,8 +266,7 @@ class Sweeper:
                 outcome, entries = self._settle(connection, claim, thought, now)
                 outcomes.append(outcome)
                 audited.append((thought.reading.asker, entries))
-            said = [turn.said_at for thought in thoughts for turn in thought.reading.turns]
-            spans.finish(connection, claim, through=max(said, default=None))
+            spans.finish(connection, claim)
             for asker, entries in audited:
                 if entries:
                     self._audit.append(connection, asker, entries)

@@ -20,6 +20,8 @@ from ingatan.types import Principal
 
 MEMBERS_MAX = 1_000
 """Members of one workspace."""
+OWNED_MAX = 200
+"""Workspaces of one owner: whose number each statement of a member looks through."""
 
 
 class WorkspaceRole(StrEnum):
@@ -52,8 +54,11 @@ class Member:
 
 
 def create(connection: Connection, principal: Principal, *, id: UUID, name: str) -> Workspace:
-    """Start a workspace with the caller as its owner and only member."""
+    """Start a workspace with the caller as its owner and only member. Raises Conflict above OWNED_MAX."""
     subjects.register(connection, principal)
+    owned = connection.one("workspaces.count_owned", **_caller(principal))
+    if owned is not None and owned.n >= OWNED_MAX:
+        raise Conflict(f"One person owns at most {OWNED_MAX} workspaces. Delete one first.")
     tenant = {"tenant_id": principal.tenant_id}
     connection.run("workspaces.create", **tenant, id=id, name=name, owner_id=principal.subject_id)
     _add(connection, principal, id, principal.subject_id, WorkspaceRole.OWNER)

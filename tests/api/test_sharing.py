@@ -76,6 +76,8 @@ def test_off_a_shared_conversation_moves_its_watermark_and_teaches_nothing(servi
     assert service.sweep().conversations == 0
     metadata = ana.get(f"/conversations/{id}").json()["metadata"]
     assert metadata["memory_extraction_failures"] == 0
+    newest = ana.get(f"/conversations/{id}/messages").json()["items"][-1]["created_at"]
+    assert metadata["memory_consolidated_through"] == newest
 
 
 def test_on_every_asker_learns_from_their_own_turns_only(sharing: Service) -> None:

@@ -10,6 +10,7 @@ create table workspaces (
     deleted_at timestamptz,
     primary key (tenant_id, id)
 );
+create index workspaces_owner on workspaces (tenant_id, owner_id) where deleted_at is null;
 alter table workspaces alter column name set statistics 0;
 
 create table workspace_members (
@@ -70,6 +71,8 @@ create function ingatan_workspaces() returns uuid[] language sql stable security
         select coalesce(array_agg(m.workspace_id), '{}') from workspace_members m
         where m.tenant_id = ingatan_tenant() and m.subject_id = ingatan_subject() and ingatan_power() = 'person';
     end;
+revoke all on function ingatan_workspaces() from public;
+grant execute on function ingatan_workspaces() to ingatan_app;
 
 -- A member sees the workspace and its members; its owner changes both; whoever is a member may leave.
 create policy person_reads on workspaces for select to ingatan_app

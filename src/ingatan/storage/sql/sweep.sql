@@ -110,6 +110,11 @@ update sweep_state set done_seq = %(to_seq)s, attempts = 0, lease_until = null
 where tenant_id = %(tenant_id)s and conversation_id = %(conversation_id)s and lane = %(lane)s and fence = %(fence)s
   and done_seq = %(done_seq)s;
 
+-- name: sweep.newest
+-- The newest time at which something of a span was said, whoever said it; null for an empty span.
+select max(created_at) as said_at from messages
+where tenant_id = %(tenant_id)s and conversation_id = %(conversation_id)s and seq > %(done_seq)s and seq <= %(to_seq)s;
+
 -- name: sweep.fail
 -- Count a failed attempt and give the claim back; the watermark stays.
 update sweep_state set attempts = attempts + 1, lease_until = null

@@ -2,6 +2,11 @@
 -- A new workspace of the caller.
 insert into workspaces (tenant_id, id, name, owner_id) values (%(tenant_id)s, %(id)s, %(name)s, %(owner_id)s);
 
+-- name: workspaces.count_owned
+-- How many workspaces the caller owns.
+select count(*)::integer as n from workspaces
+where tenant_id = %(tenant_id)s and owner_id = %(subject_id)s and deleted_at is null;
+
 -- name: workspaces.get
 -- One workspace that the caller is a member of, with their role and how many members it has; or none.
 select w.id, w.name, w.owner_id, w.created_at, w.updated_at, m.role, (
