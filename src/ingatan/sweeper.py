@@ -203,8 +203,10 @@ class Sweeper:
             return readings.read(connection, claim, asker, self._settings, now)
 
     def _think(self, reading: Reading, claim: Claim, owner: Principal, now: datetime) -> Thoughts:
-        self._leadership.take()  # an extraction may take half of what leading lasts
         turns = transcript.bounded(reading.turns, owner.subject_id, self._settings)
+        if not any(turn.author_id == owner.subject_id for turn in turns):
+            return Thoughts(reading, (), {}, ())  # nothing of theirs may be read: no model is asked
+        self._leadership.take()  # an extraction may take half of what leading lasts
         found = self._extract(turns, reading, claim, owner)
         refused = refusals.noticed(turns, owner.subject_id, found)
         proposed, texts = self._weigh(owner, reading, found, now)

@@ -242,11 +242,12 @@ def test_an_asker_without_memory_is_skipped_and_the_others_are_served(serve: Ser
         assert texts(service, ana) == [ANAS.rstrip(".")]
         assert notes(bea, id) == ([], ["memory_not_for_this_caller"])
         assert bea.get("/candidates").json()["items"] == []
-    with serve(ON) as service:
+    asked = ScriptedExtractor()
+    with serve(ON, extractor=asked) as service:
         ana, bea, _, _ = talk(service)
         bea.put("/consent", json={"consent": "withdrawn"}).raise_for_status()
         service.sweep()
-        service.sweep()
+        assert [turn.text for call in asked.calls for turn in call] == [ANAS, ANAS], "of two talks; no model reads Bea"
         assert texts(service, bea) == []
 
 

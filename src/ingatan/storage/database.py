@@ -87,7 +87,7 @@ class Connection:
         return -1 if self._pipelined else cursor.rowcount
 
     def enter(self, principal: Principal, *, power: Power = Power.PERSON) -> None:
-        """Act in another scope of the same tenant's people from the next statement on, in the same transaction.
+        """Act in the scope of another person from the next statement on, in the same transaction.
 
         For acts that must commit together for several people; row-level security holds for each statement as ever.
         """
