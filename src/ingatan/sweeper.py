@@ -192,7 +192,11 @@ class Sweeper:
         self._pause("claimed")
         read = [self._read(claim, asker, now) for asker in claim.askers]
         self._pause("read")
-        thoughts = [self._think(reading, claim, reading.asker, now) for reading in read]
+        thoughts: list[Thoughts] = []
+        for reading in read:
+            if thoughts:
+                self._leadership.take()  # each extraction may take half of what leading lasts
+            thoughts.append(self._think(reading, claim, reading.asker, now))
         self._pause("thought")
         outcomes = self._commit(claim, thoughts, now)
         self._pause("committed")
@@ -206,7 +210,6 @@ class Sweeper:
         turns = transcript.bounded(reading.turns, owner.subject_id, self._settings)
         if not any(turn.author_id == owner.subject_id for turn in turns):
             return Thoughts(reading, (), {}, ())  # nothing of theirs may be read: no model is asked
-        self._leadership.take()  # an extraction may take half of what leading lasts
         found = self._extract(turns, reading, claim, owner)
         refused = refusals.noticed(turns, owner.subject_id, found)
         proposed, texts = self._weigh(owner, reading, found, now)
