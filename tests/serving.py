@@ -21,7 +21,7 @@ from ingatan.app import App
 from ingatan.embeddings import Embedder
 from ingatan.identity import DEVELOPMENT_ISSUER, development_token, subject_uuid, tenant_uuid
 from ingatan.memories.extraction import Extractor
-from ingatan.sweeper import SweepReport
+from ingatan.sweep_report import SweepReport
 from ingatan.testing import WordEmbedder
 from ingatan.types import Principal, Role
 

@@ -21,11 +21,11 @@ LAYERS: dict[str, int] = {
     **dict.fromkeys(
         (
             "subjects", "conversations", "idempotency", "transcript", "spans", "leases", "erasure", "memories",
-            "screening", "suppressions", "clerk",
+            "screening", "suppressions", "clerk", "workspaces", "readings", "lineup", "abandoned",
         ),
         2,
     ),
-    **dict.fromkeys(("sweeper", "gateway", "steward", "app", "testing", "demo"), 3),
+    **dict.fromkeys(("sweeper", "sweep_report", "gateway", "steward", "app", "testing", "demo"), 3),
     **dict.fromkeys(("api", "console", "cli", "service", "diagnosis", "reference"), 4),
 }  # fmt: skip
 """Room of each module or package below ``ingatan``; imports run downwards or sideways without a cycle."""

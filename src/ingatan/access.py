@@ -19,6 +19,8 @@ class Action(StrEnum):
     CONVERSATION_READ = "conversation.read"
     CONVERSATION_WRITE = "conversation.write"
     SYSTEM_TURN_WRITE = "system_turn.write"
+    WORKSPACE_READ = "workspace.read"
+    WORKSPACE_WRITE = "workspace.write"
     MEMORY_READ = "memory.read"
     MEMORY_WRITE = "memory.write"
     MEMORY_ERASE = "memory.erase"
@@ -32,8 +34,9 @@ class Action(StrEnum):
 
 _PERSON = frozenset(
     {
-        Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.MEMORY_READ, Action.MEMORY_WRITE,
-        Action.MEMORY_ERASE, Action.CONSENT_WRITE, Action.CANDIDATE_READ, Action.CANDIDATE_PROPOSE, Action.RECALL,
+        Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.WORKSPACE_READ, Action.WORKSPACE_WRITE,
+        Action.MEMORY_READ, Action.MEMORY_WRITE, Action.MEMORY_ERASE, Action.CONSENT_WRITE, Action.CANDIDATE_READ,
+        Action.CANDIDATE_PROPOSE, Action.RECALL,
     }
 )  # fmt: skip
 

@@ -159,6 +159,7 @@ class App:
     def close(self) -> None:
         """Stop background work, give the connections back, stop an owned embedded server."""
         self._stop.set()
+        self.sweeper.stop()
         for thread in self._threads:
             thread.join(timeout=30)
         self._resources.close()

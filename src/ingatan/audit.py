@@ -43,6 +43,12 @@ class AuditAction(StrEnum):
     SUPPRESSION_LIFTED = "suppression_lifted"
     MEMORY_RECALLED = "memory_recalled"
     SWEEP_ABANDONED = "sweep_abandoned"
+    SWEEP_REQUEUED = "sweep_requeued"
+    WORKSPACE_CREATED = "workspace_created"
+    WORKSPACE_RENAMED = "workspace_renamed"
+    WORKSPACE_DELETED = "workspace_deleted"
+    MEMBER_ADDED = "member_added"
+    MEMBER_REMOVED = "member_removed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from ingatan import conversations
+from ingatan import conversations, workspaces
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.conversations import Conversation, Message, NewMessage
 from ingatan.storage.database import Connection
@@ -26,10 +26,19 @@ def start(
     title: str = "",
     metadata: Mapping[str, Any] | None = None,
     off_record: bool = False,
+    workspace_id: UUID | None = None,
 ) -> Conversation:
-    """Start a conversation of the caller and record it."""
+    """Start a conversation of the caller and record it. Raises NotFound for a workspace they are no member of."""
+    if workspace_id is not None:
+        workspaces.get(connection, principal, workspace_id)
     conversation = conversations.create(
-        connection, principal, id=id, title=title, metadata=metadata, off_record=off_record
+        connection,
+        principal,
+        id=id,
+        title=title,
+        metadata=metadata,
+        off_record=off_record,
+        workspace_id=workspace_id,
     )
     audit.append(connection, principal, [entry(AuditAction.CONVERSATION_CREATED, id)])
     return conversation

@@ -175,14 +175,13 @@ def sweep(
 
 
 def _abandoned(running: Any, requeue: UUID | None, as_json: bool) -> None:
-    from ingatan import spans  # noqa: PLC0415 - only this option needs it
+    from ingatan import abandoned  # noqa: PLC0415 - only this option needs it
 
-    with running.database.jobs() as connection:
-        if requeue is not None:
-            lanes = spans.requeue(connection, requeue)
-            _say(f"Queued again: {lanes} lanes of conversation {requeue}.", {"lanes": lanes}, as_json)
-            return
-        rows = spans.abandoned(connection)
+    if requeue is not None:
+        lanes = abandoned.requeue(running.database, running.audit, requeue)
+        _say(f"Queued again: {lanes} lanes of conversation {requeue}.", {"lanes": lanes}, as_json)
+        return
+    rows = abandoned.listed(running.database)
     lines = [
         f"{row.at:%Y-%m-%d %H:%M} {row.conversation_id} turns {row.from_seq + 1}-{row.to_seq}: {row.reason}"
         for row in rows

@@ -1,7 +1,8 @@
-"""Conversations: ordered turns of one asker, resumed at will, hidden on request.
+"""Conversations: ordered turns of one asker, or of the members of a workspace; resumed at will, hidden on request.
 
 Positions (``seq``) are given under the conversation's row lock: 1..N without gap or repeat, the turns of one request
-side by side. Every function takes a connection that is already in the caller's scope and never commits.
+side by side. Every function takes a connection that is already in the caller's scope and never commits: whoever is no
+longer a member of a conversation's workspace finds nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from ingatan import subjects
-from ingatan.errors import BadRequest, NotFound
+from ingatan.errors import BadRequest, Forbidden, NotFound
 from ingatan.storage.database import Connection, json_value
 from ingatan.text import visible
 from ingatan.types import MessageRole, Principal, new_id
@@ -34,15 +35,24 @@ SERVICE_KEYS = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """A conversation without its turns."""
+    """A conversation without its turns. ``user_id`` made it; ``askers`` and ``members`` count who ask and who read."""
 
     id: UUID
+    user_id: UUID
+    workspace_id: UUID | None
     title: str
     metadata: Mapping[str, Any]
     off_record: bool
     last_seq: int
     created_at: datetime
     updated_at: datetime
+    askers: int
+    members: int
+
+    @property
+    def shared(self) -> bool:
+        """Whether several people ask in it or read it: then it has no memory unless SHARED_CONVERSATIONS is on (S1)."""
+        return self.askers > 1 or self.members > 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,33 +89,40 @@ def create(
     title: str = "",
     metadata: Mapping[str, Any] | None = None,
     off_record: bool = False,
+    workspace_id: UUID | None = None,
 ) -> Conversation:
-    """Start a conversation of the caller."""
+    """Start a conversation of the caller; in a workspace, of which they must be a member, all members read it."""
     _refuse_service_keys(metadata or {})
     subjects.register(connection, principal)
-    row = connection.one(
+    connection.run(
         "conversations.create",
         tenant_id=principal.tenant_id,
         id=id,
         user_id=principal.subject_id,
+        workspace_id=workspace_id,
         title=title,
         metadata=dict(metadata or {}),
         off_record=off_record,
     )
-    assert row is not None
-    return _conversation(row)
+    return get(connection, principal, id)
 
 
 def get(connection: Connection, principal: Principal, id: UUID) -> Conversation:
-    """One conversation of the caller. Raises NotFound for hidden, foreign and unknown ones alike."""
+    """One conversation that the caller may read. Raises NotFound for hidden, foreign and unknown ones alike."""
     row = connection.one("conversations.get", tenant_id=principal.tenant_id, id=id)
     if row is None:
         raise _not_found()
     return _conversation(row)
 
 
+def shared(connection: Connection, principal: Principal, id: UUID) -> bool:
+    """Whether several people ask in it or read it at this moment; False for what the caller cannot see."""
+    row = connection.one("conversations.sharing", tenant_id=principal.tenant_id, id=id)
+    return bool(row and row.shared)
+
+
 def page(connection: Connection, principal: Principal, *, before: UUID | None, limit: int) -> list[Conversation]:
-    """Up to ``limit`` conversations, newest first (by id, which grows with time), after ``before``."""
+    """Up to ``limit`` conversations, own and of the caller's workspaces, newest first by id, after ``before``."""
     rows = connection.all(
         "conversations.list",
         tenant_id=principal.tenant_id,
@@ -119,13 +136,15 @@ def page(connection: Connection, principal: Principal, *, before: UUID | None, l
 def change(
     connection: Connection, principal: Principal, id: UUID, *, title: str | None, off_record: bool | None
 ) -> Conversation:
-    """Rename, or put on or off the record from the next turn on. None leaves a value. Raises NotFound."""
-    row = connection.one(
-        "conversations.change", tenant_id=principal.tenant_id, id=id, title=title, off_record=off_record
-    )
-    if row is None:
-        raise _not_found()
-    return _conversation(row)
+    """Rename, or put on or off the record from the next turn on. None leaves a value.
+
+    Raises NotFound, and Forbidden to a member who neither made it nor owns its workspace.
+    """
+    changed = connection.run("conversations.change", **_controlled(principal, id), title=title, off_record=off_record)
+    found = get(connection, principal, id)
+    if not changed:
+        raise _not_yours()
+    return found
 
 
 def append(
@@ -156,17 +175,22 @@ def append(
     )
     if reserved is None:
         raise _not_found()
+    if reserved.workspace_id is not None:
+        subjects.register(connection, principal)
     rows = [
         _row(principal, conversation_id, message, id=id, seq=reserved.after_seq + n, now=now, off=reserved.off_record)
         for n, (message, id) in enumerate(zip(messages, ids or [new_id() for _ in messages], strict=True), start=1)
     ]
     connection.many("conversations.add_message", rows)
+    keys = {"tenant_id": principal.tenant_id, "conversation_id": conversation_id}
+    asked = [row["seq"] for row in rows if row["author_id"] is not None]
+    if asked:
+        connection.run("conversations.note_asker", **keys, subject_id=principal.subject_id, last_seq=asked[-1])
     if not reserved.off_record:
         connection.run(
             "conversations.note_activity",
-            tenant_id=principal.tenant_id,
-            conversation_id=conversation_id,
-            subject_id=principal.subject_id,
+            **keys,
+            keeper_id=reserved.keeper_id,
             received_at=now,
             last_seq=rows[-1]["seq"],
             after_seq=reserved.after_seq,
@@ -207,9 +231,13 @@ def window(
 
 
 def hide(connection: Connection, principal: Principal, id: UUID) -> None:
-    """Delete the view: gone from every list, swept no more. Messages, memories and audit stay (S1). Raises NotFound."""
-    if not connection.run("conversations.hide", tenant_id=principal.tenant_id, id=id):
-        raise _not_found()
+    """Delete the view: gone from every list, swept no more. Messages, memories and audit stay (S1).
+
+    Raises NotFound, and Forbidden to a member who neither made it nor owns its workspace.
+    """
+    if not connection.run("conversations.hide", **_controlled(principal, id)):
+        get(connection, principal, id)
+        raise _not_yours()
     connection.run("conversations.forget_sweep", tenant_id=principal.tenant_id, id=id)
 
 
@@ -249,6 +277,14 @@ def _refuse_service_keys(metadata: Mapping[str, Any]) -> None:
         raise BadRequest(f"The metadata keys {taken} are set by the service. Leave them out.")
 
 
+def _controlled(principal: Principal, id: UUID) -> dict[str, Any]:
+    return {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id, "id": id}
+
+
+def _not_yours() -> Forbidden:
+    return Forbidden("Only who started this conversation, or the owner of its workspace, may do this. Ask them.")
+
+
 def _not_found() -> NotFound:
     return NotFound("There is no such conversation, or it is not yours.")
 
@@ -256,12 +292,16 @@ def _not_found() -> NotFound:
 def _conversation(row: Any) -> Conversation:
     return Conversation(
         id=row.id,
+        user_id=row.user_id,
+        workspace_id=row.workspace_id,
         title=row.title,
         metadata=row.metadata,
         off_record=row.off_record,
         last_seq=row.last_seq,
         created_at=row.created_at,
         updated_at=row.updated_at,
+        askers=row.askers,
+        members=row.members,
     )
 
 

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from ingatan import subjects
+from ingatan import spans, subjects
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.errors import NotFound
 from ingatan.memories.slots import single_valued, value_of
@@ -130,7 +130,7 @@ def erase_memories(
     )
     subjects.raise_epoch(connection, principal)
     if memory_id is None:
-        connection.run("sweep.skip_pending", **owner, conversation_id=conversation_id)
+        spans.skip_pending(connection, principal, conversation_id)
         connection.run("sweep.forget_abandoned_of", **owner, conversation_id=conversation_id)
     now = datetime.now(UTC)
     receipt = Receipt(new_id(), now, removed, (), tuple(sorted(sources)), now)

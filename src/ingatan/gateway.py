@@ -78,8 +78,8 @@ class RecallGateway:
         refusal = self.refusal(principal)
         if refusal is not None:
             return Packet(memories=(), notes=(refusal,))
-        if conversation_id is not None:
-            self._check_conversation(principal, conversation_id)
+        if conversation_id is not None and self._closed_by_sharing(principal, conversation_id):
+            return Packet(memories=(), notes=(Note.SHARED,))
         question = self._embed(query)
         found = eligible(self._database, principal, vector=question.vector, model_id=self._model_id)
         notes = () if conversation_id is not None else (Note.NO_CONVERSATION,)
@@ -146,9 +146,14 @@ class RecallGateway:
             event(Event.EMBEDDER_FAILED, level="warning", code=error.code, count=1)
             return Question(None, {})
 
-    def _check_conversation(self, principal: Principal, conversation_id: UUID) -> None:
-        if not self._database.fetch(principal, "conversations.get", tenant_id=principal.tenant_id, id=conversation_id):
+    def _closed_by_sharing(self, principal: Principal, conversation_id: UUID) -> bool:
+        """Whether others ask in it or read it, and that is not allowed. Raises NotFound as ever."""
+        found = self._database.fetch(
+            principal, "conversations.sharing", tenant_id=principal.tenant_id, id=conversation_id
+        )
+        if not found:
             raise NotFound("There is no such conversation, or it is not yours.")
+        return bool(found[0].shared) and not self._settings.memory.shared_conversations
 
     def _bounds(self, top_k: int | None, max_chars: int | None) -> Bounds:
         memory = self._settings.memory

@@ -64,7 +64,7 @@ class MemorySettings(Group):
     sweep_interval_seconds: float = Field(300, gt=0, le=86_400, description="How often ended conversations are sought.")
     sweep_batch_size: int = Field(20, ge=1, le=1_000, description="Conversations processed per sweep.")
     lookback_hours: float = Field(168, gt=0, description="Only conversations active this recently are swept.")
-    max_concurrent_writes: int = Field(1, ge=1, le=64, description="Extractions in flight. Above 1 has no effect yet.")
+    max_concurrent_writes: int = Field(1, ge=1, le=64, description="Extractions in flight; one per user regardless.")
     extract_model: str = Field("", description="Extraction model. Not available yet: leave empty.")
     extract_timeout_seconds: float = Field(60, gt=0, description="A timed-out extraction writes nothing.")
     max_extraction_attempts: int = Field(3, ge=1, le=100, description="Failing sweeps until a span is set aside.")
@@ -79,7 +79,7 @@ class MemorySettings(Group):
     weight_recency: float = Field(0.3, ge=0, description="Recall ranking weight of recency.")
     weight_importance: float = Field(0.5, ge=0, description="Recall ranking weight of importance.")
     recency_half_life_days: float = Field(30, gt=0, description="Recency halves every this many days.")
-    shared_conversations: bool = Field(False, description="Memory with several askers. Not available yet: leave false.")
+    shared_conversations: bool = Field(False, description="Memory where several people ask or read.")
     require_verified_principal: bool = Field(False, description="Memory only for JWT-verified askers.")
     subject_allowlist: tuple[UUID, ...] = Field((), description="JSON list of UUIDs. Set: only these get memory.")
 
@@ -251,8 +251,6 @@ def refuse_unsafe(settings: Settings) -> None:
     """Raise StartRefused for what S1 and CONTRACT §1 do not allow to start; return None otherwise."""
     memory, security = settings.memory, settings.security
     production = settings.environment is Environment.PRODUCTION
-    if memory.shared_conversations:
-        raise StartRefused("INGATAN_MEMORY__SHARED_CONVERSATIONS is not available yet. Leave it false.")
     if memory.extract_model:
         raise StartRefused("INGATAN_MEMORY__EXTRACT_MODEL is set, but model extraction is not available yet. Unset it.")
     _refuse_unsafe_identity(settings)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
-from ingatan import erasure, idempotency, subjects, suppressions, transcript
+from ingatan import conversations, erasure, idempotency, spans, subjects, suppressions, transcript
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.embeddings import Embedder, EmbedderFailed, Vector
 from ingatan.erasure import Receipt
@@ -176,8 +176,7 @@ class Steward:
             before = subjects.lock(connection, principal).consent
             subjects.set_consent(connection, principal, consent)
             if before is Consent.WITHDRAWN and consent is Consent.GRANTED:  # what was said meanwhile stays unlearned
-                owner = {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
-                connection.run("sweep.skip_pending", **owner, conversation_id=None)
+                spans.skip_pending(connection, principal)
             changed = Entry(
                 action=AuditAction.CONSENT_CHANGED,
                 entity_type="subject",
@@ -191,8 +190,8 @@ class Steward:
         terms = self._terms(datetime.now(UTC))
         with self._database.read(principal) as connection:
             epoch = subjects.read(connection, principal).erasure_epoch
-            turns = _cited(connection, principal, candidate)
-            expected = candidates.consider(connection, principal, candidate, terms, turns=turns)
+            turns = self._cited(connection, principal, candidate)
+            [expected] = candidates.consider(connection, principal, [candidate], terms, turns=turns)
         vectors = self._embed(expected.text) if expected.outcome is Outcome.ACCEPT else {}
         with self._database.write(principal) as connection:
             if subjects.lock(connection, principal).erasure_epoch != epoch:
@@ -201,13 +200,32 @@ class Steward:
             made = idempotency.take(connection, principal, key, [candidate_id])
             if made is not None:
                 return _proposed_before(connection, principal, made[0])
-            turns = _cited(connection, principal, candidate)
+            turns = self._cited(connection, principal, candidate)
             settled = candidates.settle(
                 connection, principal, candidate, terms, candidate_id=candidate_id, turns=turns, vectors=vectors
             )
             self._audit.append(connection, principal, settled.entries)
         reasons = tuple(reason.value for reason in settled.decision.reasons)
         return Proposed(settled.candidate_id, settled.decision.outcome, reasons, settled.memory_id, settled.wrote)
+
+    def _cited(self, connection: Connection, principal: Principal, candidate: Candidate) -> dict[UUID, Turn]:
+        """The cited turns that stand, now, in the candidate's conversation. Raises MemoryDisabled if it is shared."""
+        if not candidate.evidence or candidate.conversation_id is None:
+            return {}
+        with_shared = self._settings.memory.shared_conversations
+        if not with_shared and conversations.shared(connection, principal, candidate.conversation_id):
+            raise MemoryDisabled(
+                "Several people ask in this conversation or read it, so nothing is remembered from it here. State it "
+                "directly, without a conversation.",
+                extra={"reasons": ["shared_conversation"]},
+            )
+        rows = connection.all(
+            "sweep.cited_turns",
+            tenant_id=principal.tenant_id,
+            conversation_id=candidate.conversation_id,
+            ids=[evidence.message_id for evidence in candidate.evidence],
+        )
+        return {row.id: transcript.turn(row) for row in rows}
 
     def _embed(self, text: str) -> dict[str, Vector]:
         if not text:
@@ -232,19 +250,6 @@ class Steward:
 
 def _about(principal: Principal, action: AuditAction, **details: str) -> Entry:
     return Entry(action=action, entity_type="subject", entity_id=principal.subject_id, details=details)
-
-
-def _cited(connection: Connection, principal: Principal, candidate: Candidate) -> dict[UUID, Turn]:
-    """The cited turns that stand, now, in the candidate's conversation."""
-    if not candidate.evidence:
-        return {}
-    rows = connection.all(
-        "sweep.cited_turns",
-        tenant_id=principal.tenant_id,
-        conversation_id=candidate.conversation_id,
-        ids=[evidence.message_id for evidence in candidate.evidence],
-    )
-    return {row.id: transcript.turn(row) for row in rows}
 
 
 def _proposed_before(connection: Connection, principal: Principal, id: UUID) -> Proposed:

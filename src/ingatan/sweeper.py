@@ -1,86 +1,56 @@
 """The sweeper: ended conversations become candidates, candidates become decisions (S1, DATA).
 
 Per conversation four steps, each its own transaction or none: claim (lease and fence), read, think (extraction and
-embedding, no transaction open), commit (subject lock, fresh checks, decisions, watermark by compare-and-set on the
+embedding, no transaction open), commit (subject locks, fresh checks, decisions, watermark by compare-and-set on the
 fence). A crash between any two loses nothing and repeats nothing: only the commit moves the watermark, together with
-everything it wrote.
+everything it wrote. Where several people asked, each one's own turns are read, thought about and decided in their own
+scope, and all of it is one commit.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from uuid import UUID
 
-from ingatan import spans, subjects, transcript
+from ingatan import conversations, readings, spans, subjects, transcript
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.embeddings import Embedder, EmbedderFailed, Vector
 from ingatan.errors import ExtractionFailed, ExtractionRejected, IngatanError
 from ingatan.leases import Leadership
+from ingatan.lineup import Lineup
 from ingatan.memories import candidates, refusals, registry
 from ingatan.memories.extraction import ExtractionLimits, Extractor
 from ingatan.memories.refusals import Refusal
-from ingatan.screening import SECURITY_REASONS
+from ingatan.readings import Reading
 from ingatan.settings import MemorySettings
 from ingatan.spans import Claim, Due, Stale
 from ingatan.storage.database import Connection, Database
+from ingatan.sweep_report import Outcomes, SweepReport
 from ingatan.telemetry import Event, event
-from ingatan.types import Candidate, Consent, Memory, Operation, Outcome, Principal, Turn, new_id
+from ingatan.types import Candidate, Operation, Outcome, Principal, Turn, new_id
 
-RECENT_TURNS_MAX = 200
 VECTORS_PER_SWEEP_MAX = 200
 PROPOSALS_PER_NEW = 10
 """Candidates asked for per new memory allowed, because the policy refuses some."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """Everything extraction needs, read in one transaction; plus the epoch that the commit must find unchanged."""
-
-    turns: tuple[Turn, ...]
-    recent: tuple[Turn, ...]
-    offered: tuple[Memory, ...]
-    erasure_epoch: int
-
-    def by_id(self) -> dict[UUID, Turn]:
-        """All turns that may be cited."""
-        return {turn.id: turn for turn in (*self.recent, *self.turns)}
-
-
-@dataclass(frozen=True, slots=True)
 class Thoughts:
     """What came of a reading: proposals in the order to decide them, vectors of their texts, and what is refused."""
 
+    reading: Reading
     proposed: tuple[Candidate, ...]
     vectors: Mapping[str, Vector]
     refused: tuple[Refusal, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Outcomes:
-    """What the commit did: one entry a candidate, one a refusal."""
-
-    settled: tuple[candidates.Settled, ...]
-    refused: tuple[Refusal, ...]
-
-
-@dataclass(slots=True)
-class SweepReport:
-    """Counts of one sweep. ``led`` is False when another process leads; then nothing was done."""
-
-    led: bool = True
-    conversations: int = 0
-    written: int = 0
-    closed: int = 0
-    rejected: int = 0
-    failed: int = 0
-    abandoned: int = 0
-    stale: int = 0
-
-
 class Sweeper:
-    """Sweeps one lane of one database. ``pause`` is called between steps (tests stop or kill there)."""
+    """Sweeps one lane of one database. ``pause`` is called between steps (tests stop or kill there).
+
+    Up to MAX_CONCURRENT_WRITES conversations are in work at once, at most one a person.
+    """
 
     def __init__(
         self,
@@ -102,9 +72,14 @@ class Sweeper:
         self._pause = pause
         self.lane = spans.lane_of(settings)
         self._leadership = Leadership(database, f"sweep:{self.lane.value}", new_id())
+        self._stopped = threading.Event()
+
+    def stop(self) -> None:
+        """Begin no further conversation, in this sweep or another; those in work are finished. For shutting down."""
+        self._stopped.set()
 
     def sweep(self, now: datetime | None = None) -> SweepReport:
-        """Run once at ``now``: up to SWEEP_BATCH_SIZE ended conversations, one after the other."""
+        """Run once at ``now``: up to SWEEP_BATCH_SIZE ended conversations, fewest failures first."""
         at = now or datetime.now(UTC)
         report = SweepReport()
         with self._leadership.held() as leads:
@@ -113,10 +88,9 @@ class Sweeper:
                 return report
             with self._database.jobs() as connection:
                 listed = spans.due(connection, self._settings, at)
-            for due in listed:
-                self._leadership.take()  # renewed while it runs
-                self._one(due, at, report)
-            self.fill_vectors()
+            self._work(listed, at, report)
+            if not self._stopped.is_set():
+                self.fill_vectors()
         event(
             Event.SWEEP_FINISHED,
             level="info" if report.conversations else "debug",
@@ -155,59 +129,91 @@ class Sweeper:
                     made += 1
         return made
 
+    def _work(self, listed: Sequence[Due], now: datetime, report: SweepReport) -> None:
+        """Sweep ``listed`` with as many workers as allowed; the first defect of a worker is raised after all ended."""
+        lineup = Lineup(listed)
+        workers = min(self._settings.max_concurrent_writes, len(listed))
+        if workers <= 1:
+            self._take_all(lineup, now, report)
+            return
+        reports, errors = [SweepReport() for _ in range(workers)], list[Exception]()
+
+        def work(own: SweepReport) -> None:
+            try:
+                self._take_all(lineup, now, own)
+            except Exception as error:
+                lineup.close()
+                errors.append(error)
+
+        threads = [threading.Thread(target=work, args=(own,), name="ingatan-extract", daemon=True) for own in reports]
+        for thread in threads:
+            thread.start()
+        for thread, own in zip(threads, reports, strict=True):
+            thread.join()
+            report.add(own)
+        if errors:
+            raise errors[0]
+
+    def _take_all(self, lineup: Lineup, now: datetime, report: SweepReport) -> None:
+        while (due := lineup.take()) is not None:
+            try:
+                if self._stopped.is_set() or not self._leadership.take():  # renewed while it runs
+                    lineup.close()
+                    return
+                self._one(due, now, report)
+            finally:
+                lineup.finish(due)
+
     def _one(self, due: Due, now: datetime, report: SweepReport) -> None:
-        owner = Principal(due.tenant_id, due.subject_id)
-        with self._database.write(owner) as connection:
+        with self._database.write(due.keeper) as connection:
             claim = spans.claim(connection, due, self._settings, now)
         if claim is None:
             return
         try:
-            self._pause("claimed")
-            reading = self._read(claim, owner, now)
-            self._pause("read")
-            thoughts = self._think(reading, claim, owner, now)
-            self._pause("thought")
-            outcomes = self._commit(claim, owner, reading, thoughts, now)
-            self._pause("committed")
-        except ExtractionFailed as failure:
-            self._fail(claim, owner, failure, report)
+            try:
+                outcomes = self._learn(claim, now)
+            except ExtractionFailed as failure:
+                self._fail(claim, failure, report)
+            except IngatanError:
+                raise
+            except Exception as error:  # a defect of ours counts as a failed attempt too, so it cannot block the queue
+                self._fail(claim, ExtractionRejected(type(error).__name__), report)
+            else:
+                report.count(claim, outcomes)
         except Stale:
             report.stale += 1
-            with self._database.write(owner) as connection:
+            with self._database.write(due.keeper) as connection:
                 spans.release(connection, claim)
         except IngatanError as error:
             report.failed += 1  # the lease runs out and the span is tried again
             event(Event.SWEEP_FAILED, level="error", conversation_id=due.conversation_id, code=error.code)
-        except Exception as error:  # a defect of ours counts as a failed attempt too, so it cannot block the queue
-            self._fail(claim, owner, ExtractionRejected(type(error).__name__), report)
-        else:
-            _account(claim, outcomes, report)
 
-    def _read(self, claim: Claim, owner: Principal, now: datetime) -> Reading:
-        keys = {"tenant_id": claim.due.tenant_id, "conversation_id": claim.due.conversation_id}
-        with self._database.read(owner) as connection:
-            subject = subjects.read(connection, owner)
-            rows = connection.all("sweep.turns", **keys, done_seq=claim.done_seq, to_seq=claim.to_seq)
-            recent = connection.all(
-                "sweep.recent_turns",
-                **keys,
-                subject_id=claim.due.subject_id,
-                done_seq=claim.done_seq,
-                active_after=spans.active_after(self._settings, now),
-                limit=RECENT_TURNS_MAX,
-            )
-            offered = registry.active(connection, owner, now)
-        if subject.consent is Consent.WITHDRAWN:
-            rows, recent = [], []  # the watermark moves; nothing is read, proposed or noted
-        turns = tuple(transcript.turn(row) for row in rows)
-        return Reading(turns, tuple(transcript.turn(row) for row in recent), tuple(offered), subject.erasure_epoch)
+    def _learn(self, claim: Claim, now: datetime) -> list[Outcomes]:
+        self._pause("claimed")
+        read = [self._read(claim, asker, now) for asker in claim.askers]
+        self._pause("read")
+        thoughts: list[Thoughts] = []
+        for reading in read:
+            if thoughts:
+                self._leadership.take()  # each extraction may take half of what leading lasts
+            thoughts.append(self._think(reading, claim, reading.asker, now))
+        self._pause("thought")
+        outcomes = self._commit(claim, thoughts, now)
+        self._pause("committed")
+        return outcomes
+
+    def _read(self, claim: Claim, asker: Principal, now: datetime) -> Reading:
+        with self._database.read(asker) as connection:
+            return readings.read(connection, claim, asker, self._settings, now)
 
     def _think(self, reading: Reading, claim: Claim, owner: Principal, now: datetime) -> Thoughts:
         turns = transcript.bounded(reading.turns, owner.subject_id, self._settings)
+        if not any(turn.author_id == owner.subject_id for turn in turns):
+            return Thoughts(reading, (), {}, ())  # nothing of theirs may be read: no model is asked
         found = self._extract(turns, reading, claim, owner)
         refused = refusals.noticed(turns, owner.subject_id, found)
         proposed, texts = self._weigh(owner, reading, found, now)
-        return Thoughts(tuple(proposed), self._embed(texts), tuple(refused))
+        return Thoughts(reading, tuple(proposed), self._embed(texts), tuple(refused))
 
     def _extract(self, turns: Sequence[Turn], reading: Reading, claim: Claim, owner: Principal) -> Sequence[Candidate]:
         memory = self._settings
@@ -238,52 +244,79 @@ class Sweeper:
         """
         ranked: list[tuple[float, int, Candidate]] = []
         texts: list[str] = []
+        if not proposed:
+            return [], []
         with self._database.read(owner) as connection:
-            for n, candidate in enumerate(proposed):
-                decision = candidates.consider(connection, owner, candidate, self._terms(now), turns=reading.by_id())
-                accepted = decision.outcome is Outcome.ACCEPT
-                closing = candidate.operation is Operation.DELETE
-                ranked.append((-2.0 if closing else -candidate.importance if accepted else 1.0, n, candidate))
-                if accepted and decision.text:
-                    texts.append(decision.text)
+            decisions = candidates.consider(connection, owner, proposed, self._terms(now), turns=reading.by_id())
+        for n, (candidate, decision) in enumerate(zip(proposed, decisions, strict=True)):
+            accepted = decision.outcome is Outcome.ACCEPT
+            closing = candidate.operation is Operation.DELETE
+            ranked.append((-2.0 if closing else -candidate.importance if accepted else 1.0, n, candidate))
+            if accepted and decision.text:
+                texts.append(decision.text)
         return [candidate for _, _, candidate in sorted(ranked, key=lambda item: item[:2])], texts
 
-    def _commit(
-        self,
-        claim: Claim,
-        owner: Principal,
-        reading: Reading,
-        thoughts: Thoughts,
-        now: datetime,
-    ) -> Outcomes:
-        terms, settled, added = self._terms(now), list[candidates.Settled](), 0
-        with self._database.write(owner) as connection:
-            if subjects.lock(connection, owner).erasure_epoch != reading.erasure_epoch:
-                raise Stale("Something was erased meanwhile.")
-            _check_present(connection, owner, thoughts.proposed)
-            for candidate in thoughts.proposed:
-                done = candidates.settle(
-                    connection,
-                    owner,
-                    candidate,
-                    terms,
-                    turns=reading.by_id(),
-                    vectors=thoughts.vectors,
-                    written_in_conversation=added,
-                )
-                added += done.added
-                settled.append(done)
-            about = claim.due.conversation_id
-            notes = [candidates.refuse(connection, owner, refusal, about) for refusal in thoughts.refused]
-            spans.finish(connection, claim, through=max((turn.said_at for turn in reading.turns), default=None))
-            entries = [*notes, *(entry for done in settled for entry in done.entries)]
-            if entries:
-                self._audit.append(connection, owner, entries)
-        return Outcomes(tuple(settled), thoughts.refused)
+    def _commit(self, claim: Claim, thoughts: Sequence[Thoughts], now: datetime) -> list[Outcomes]:
+        """Decide with fresh state and write for every asker, in id order, each in their own scope; all or nothing."""
+        outcomes: list[Outcomes] = []
+        audited: list[tuple[Principal, list[Entry]]] = []
+        with self._database.write(claim.due.keeper) as connection:
+            for thought in thoughts:
+                connection.enter(thought.reading.asker)
+                locked = subjects.lock(connection, thought.reading.asker)
+                if locked.erasure_epoch != thought.reading.erasure_epoch:
+                    raise Stale("Something was erased meanwhile.")
+            self._check_unshared(connection, claim)
+            for thought in thoughts:
+                outcome, entries = self._settle(connection, claim, thought, now)
+                outcomes.append(outcome)
+                audited.append((thought.reading.asker, entries))
+            spans.finish(connection, claim)
+            for asker, entries in audited:
+                if entries:
+                    self._audit.append(connection, asker, entries)
+        return outcomes
 
-    def _fail(self, claim: Claim, owner: Principal, failure: ExtractionFailed, report: SweepReport) -> None:
+    def _check_unshared(self, connection: Connection, claim: Claim) -> None:
+        """Raise Stale where someone joined while the model thought and memory is not for shared conversations."""
+        if not claim.held or self._settings.shared_conversations:
+            return
+        connection.enter(claim.due.keeper)
+        if conversations.shared(connection, claim.due.keeper, claim.due.conversation_id):
+            raise Stale("Others ask in this conversation or read it now.")
+
+    def _settle(
+        self, connection: Connection, claim: Claim, thought: Thoughts, now: datetime
+    ) -> tuple[Outcomes, list[Entry]]:
+        """Carry out what was thought about one asker, in their scope and under their lock."""
+        reading, owner = thought.reading, thought.reading.asker
+        connection.enter(owner)
+        _check_present(connection, owner, thought.proposed, with_shared=self._settings.shared_conversations)
+        settled, added = list[candidates.Settled](), 0
+        if thought.proposed:
+            keys = {"tenant_id": owner.tenant_id, "subject_id": owner.subject_id}
+            before = connection.one("sweep.written_from", **keys, ids=[turn.id for turn in reading.turns])
+            added = before.n if before else 0
+        for candidate in thought.proposed:
+            done = candidates.settle(
+                connection,
+                owner,
+                candidate,
+                self._terms(now),
+                turns=reading.by_id(),
+                vectors=thought.vectors,
+                written_in_conversation=added,
+            )
+            added += done.added
+            settled.append(done)
+        about = claim.due.conversation_id
+        notes = [candidates.refuse(connection, owner, refusal, about) for refusal in thought.refused]
+        entries = [*notes, *(entry for done in settled for entry in done.entries)]
+        return Outcomes(owner.subject_id, tuple(settled), thought.refused), entries
+
+    def _fail(self, claim: Claim, failure: ExtractionFailed, report: SweepReport) -> None:
         conversation_id = claim.due.conversation_id
-        with self._database.write(owner) as connection:
+        with self._database.write(claim.due.keeper) as connection:
             abandoned = spans.fail(
                 connection, claim, reason=failure.reason, attempts_max=self._settings.max_extraction_attempts
             )
@@ -295,7 +328,7 @@ class Sweeper:
                     entity_id=conversation_id,
                     details=details,
                 )
-                self._audit.append(connection, owner, [entry])
+                self._audit.append(connection, claim.due.keeper, [entry])
         report.failed += 1
         report.abandoned += abandoned
         rejected = isinstance(failure, ExtractionRejected)
@@ -316,37 +349,12 @@ class Sweeper:
             return {}
 
 
-def _check_present(connection: Connection, owner: Principal, proposed: Sequence[Candidate]) -> None:
+def _check_present(
+    connection: Connection, owner: Principal, proposed: Sequence[Candidate], *, with_shared: bool
+) -> None:
     cited = list({evidence.message_id for candidate in proposed for evidence in candidate.evidence})
-    row = connection.one("sweep.present", tenant_id=owner.tenant_id, ids=cited)
+    if not cited:
+        return
+    row = connection.one("sweep.present", tenant_id=owner.tenant_id, ids=cited, with_shared=with_shared)
     if row is None or row.n != len(cited):
         raise Stale("A cited turn is gone.")
-
-
-def _account(claim: Claim, outcomes: Outcomes, report: SweepReport) -> None:
-    accepted = [done for done in outcomes.settled if done.decision.outcome is Outcome.ACCEPT]
-    written = sum(done.wrote for done in outcomes.settled)
-    closed = sum(len(done.decision.closes) for done in accepted)
-    rejected = len(outcomes.settled) - len(accepted) + len(outcomes.refused)
-    report.conversations += 1
-    report.written += written
-    report.closed += closed
-    report.rejected += rejected
-    event(
-        Event.MEMORY_CONSOLIDATED,
-        conversation_id=claim.due.conversation_id,
-        written=written,
-        closed=closed,
-        rejected=rejected,
-        to_seq=claim.to_seq,
-    )
-    judged = [done.decision.reasons for done in outcomes.settled] + [refusal.reasons for refusal in outcomes.refused]
-    hostile = sorted({reason.value for reasons in judged for reason in reasons if reason in SECURITY_REASONS})
-    if hostile:
-        event(
-            Event.SECURITY_REVIEW,
-            level="warning",
-            conversation_id=claim.due.conversation_id,
-            subject_id=claim.due.subject_id,
-            reasons=hostile,
-        )

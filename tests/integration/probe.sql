@@ -99,3 +99,12 @@ select c::text as row from candidates c;
 -- name: probe.titles
 -- Every conversation in sight, with no predicate at all.
 select title from conversations
+
+-- name: probe.add_conversation
+-- In a workspace.
+insert into conversations (tenant_id, id, user_id, workspace_id, title)
+values (%(tenant)s, %(id)s, %(subject)s, %(workspace)s, 'talk')
+
+-- name: probe.count_conversations
+-- The conversations in sight.
+select count(*) as n from conversations

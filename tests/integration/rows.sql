@@ -8,6 +8,20 @@ insert into tenants (id, name) values (%(tenant)s, 'tenant') on conflict do noth
 -- The person.
 insert into subjects (tenant_id, id) values (%(tenant)s, %(subject)s)
 
+-- name: rows.workspaces
+-- Theirs.
+insert into workspaces (tenant_id, id, name, owner_id) values (%(tenant)s, %(id)s, 'team', %(subject)s)
+
+-- name: rows.workspace_members
+-- They themselves, in their workspace.
+insert into workspace_members (tenant_id, workspace_id, subject_id, role)
+values (%(tenant)s, %(id)s, %(subject)s, 'owner')
+
+-- name: rows.conversation_askers
+-- They, in their conversation.
+insert into conversation_askers (tenant_id, conversation_id, subject_id, last_seq)
+values (%(tenant)s, %(id)s, %(subject)s, 1)
+
 -- name: rows.conversations
 -- Theirs.
 insert into conversations (tenant_id, id, user_id) values (%(tenant)s, %(id)s, %(subject)s)

@@ -16,9 +16,10 @@ from ingatan.types import Principal, new_id
 from tests.conftest import TEMPLATE, Principals, people
 
 TABLES = (
-    "tenants", "subjects", "conversations", "messages", "sweep_state", "sweep_abandoned", "memories", "memory_evidence",
-    "memory_uses", "memory_embeddings", "candidates", "audit_heads", "audit_log", "audit_pending", "erasures",
-    "idempotency_keys", "embedding_pending", "erased_texts", "suppressions",
+    "tenants", "subjects", "workspaces", "workspace_members", "conversations", "messages", "conversation_askers",
+    "sweep_state", "sweep_abandoned", "memories", "memory_evidence", "memory_uses", "memory_embeddings", "candidates",
+    "audit_heads", "audit_log", "audit_pending", "erasures", "idempotency_keys", "embedding_pending", "erased_texts",
+    "suppressions",
 )  # fmt: skip
 """In an order that foreign keys allow. ``test_every_table_is_here`` holds it against the catalogue."""
 OF_TENANT = {"tenants", "audit_heads", "audit_log", "audit_pending"}
@@ -31,8 +32,13 @@ SEEN = {
     "memory_evidence": {"person": 1, "review": 2},
     "memory_uses": {"person": 1, "job": 2},
     "idempotency_keys": {"person": 1, "job": 2},
+    "sweep_state": {"person": 1, "job": 2},
+    "sweep_abandoned": {"person": 1, "job": 2},
 }
 """Rows Alice sees of the two that her tenant has, by power; elsewhere one as a person and none otherwise."""
+NEVER_DELETED = {
+    "tenants", "subjects", "audit_heads", "audit_log", "erasures", "erased_texts", "workspaces", "conversation_askers",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,10 +156,10 @@ def test_no_one_deletes_anothers(seeded: Seeded, table: str, power: Power) -> No
     try:
         gone = _raw(seeded, f"delete from {table}", scope(seeded.people.alice, power))
     except psycopg.errors.InsufficientPrivilege:
-        assert table in {"tenants", "subjects", "audit_heads", "audit_log", "erasures", "erased_texts"}
+        assert table in NEVER_DELETED
     else:
-        assert table not in {"tenants", "subjects", "audit_heads", "audit_log", "erasures", "erased_texts"}
-        reads_only = power is Power.REVIEW or (power is Power.JOB and table == "memory_uses")
+        assert table not in NEVER_DELETED
+        reads_only = power is Power.REVIEW or (power is Power.JOB and table in {"memory_uses", "sweep_state"})
         assert gone == (0 if reads_only else seen)
 
 
@@ -200,7 +206,9 @@ def test_jobs_see_what_has_no_content(seeded: Seeded) -> None:
     assert _raw(seeded, "update sweep_state set fence = fence + 1", jobs) == 3
     assert _raw(seeded, "select count(*) from embedding_pending", jobs) == 3
     assert _raw(seeded, "select count(*) from sweep_abandoned", jobs) == 3
-    for table in sorted(set(TABLES) - {"sweep_state", "tenants", "embedding_pending", "sweep_abandoned"}):
+    assert _raw(seeded, "select count(*) from conversation_askers", jobs) == 3
+    open_to_jobs = {"sweep_state", "tenants", "embedding_pending", "sweep_abandoned", "conversation_askers"}
+    for table in sorted(set(TABLES) - open_to_jobs):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             _raw(seeded, f"select count(*) from {table}", jobs)
     for statement in (
@@ -208,6 +216,7 @@ def test_jobs_see_what_has_no_content(seeded: Seeded) -> None:
         "delete from sweep_state",
         "update sweep_state set last_seq = 9",
         "delete from embedding_pending",
+        "update conversation_askers set skip_seq = 9",
     ):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             _raw(seeded, statement, jobs)

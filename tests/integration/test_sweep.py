@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from ingatan import spans
+from ingatan import abandoned
 from ingatan.errors import ExtractionRejected, ExtractionUnavailable
 from ingatan.storage import embedded
 from ingatan.testing import ScriptedExtractor
@@ -191,7 +191,7 @@ def test_a_failure_leaves_the_span_until_attempts_run_out_and_then_lists_it(own:
         assert [len(call) for call in extractor.calls] == [1, 1, 1, 1]
         assert service.sweep().conversations == 0
         with service.app.database.jobs() as connection:
-            [span] = connection.all("sweep.list_abandoned", limit=10)
+            [span] = connection.all("sweep.list_abandoned", conversation_id=None, limit=10)
         assert (str(span.conversation_id), span.from_seq, span.to_seq, span.reason) == (id, 0, 1, "truncated")
 
 
@@ -202,10 +202,16 @@ def test_an_abandoned_span_can_be_run_again(own: Database) -> None:
         service.say(ana, STATEMENTS[0])
         for _ in range(3):
             service.sweep()
-        with service.app.database.jobs() as connection:
-            [row] = spans.abandoned(connection)
-            assert spans.requeue(connection, row.conversation_id) == 1
-            assert spans.abandoned(connection) == []
+        app = service.app
+        [row] = abandoned.listed(app.database)
+        assert abandoned.requeue(app.database, app.audit, row.conversation_id) == 1
+        assert abandoned.listed(app.database) == []
+        assert abandoned.requeue(app.database, app.audit, row.conversation_id) == 0
+        auditor = service.client("auditor", roles=[Role.AUDITOR])
+        query = {"entity_id": str(row.conversation_id)}
+        actions = [item["action"] for item in auditor.get("/audit", params=query).json()["items"]]
+        assert actions[:2] == ["sweep_requeued", "sweep_abandoned"]
+        assert auditor.get("/audit/verify").json()["sound"] is True
         assert service.sweep().conversations == 1
         assert len(extractor.calls[-1]) == 1
 

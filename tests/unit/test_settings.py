@@ -109,7 +109,6 @@ def test_safe_production_settings_start() -> None:
             "INGATAN_SECURITY__RESOLVER": "headers",
             "INGATAN_MEMORY__SUBJECT_ALLOWLIST": f'["{SUBJECT}"]',  # narrows only; never lifts the verified principal
         },
-        {"INGATAN_MEMORY__SHARED_CONVERSATIONS": "true"},
         {"INGATAN_MEMORY__EXTRACT_MODEL": "some-model"},
     ],
 )

@@ -7,12 +7,18 @@ from typing import Any
 from ingatan.conversations import Conversation, Message
 from ingatan.memories.candidates import Decided
 from ingatan.types import Memory
+from ingatan.workspaces import Member, Workspace
 
 
 def conversation(item: Conversation) -> dict[str, Any]:
     """One conversation without its turns."""
     return {
         "id": str(item.id),
+        "user_id": str(item.user_id),
+        "workspace_id": str(item.workspace_id) if item.workspace_id else None,
+        "askers": item.askers,
+        "members": item.members,
+        "shared": item.shared,
         "title": item.title,
         "metadata": dict(item.metadata),
         "off_record": item.off_record,
@@ -20,6 +26,24 @@ def conversation(item: Conversation) -> dict[str, Any]:
         "created_at": item.created_at.isoformat(),
         "updated_at": item.updated_at.isoformat(),
     }
+
+
+def workspace(item: Workspace) -> dict[str, Any]:
+    """One workspace as its member sees it."""
+    return {
+        "id": str(item.id),
+        "name": item.name,
+        "owner_id": str(item.owner_id),
+        "role": item.role.value,
+        "members": item.members,
+        "created_at": item.created_at.isoformat(),
+        "updated_at": item.updated_at.isoformat(),
+    }
+
+
+def member(item: Member) -> dict[str, Any]:
+    """One member of a workspace."""
+    return {"subject_id": str(item.subject_id), "role": item.role.value, "added_at": item.added_at.isoformat()}
 
 
 def message(item: Message) -> dict[str, Any]:

@@ -97,6 +97,19 @@ class NewConversation(Body):
     title: Annotated[Text, Field(max_length=TITLE_CHARS_MAX)] = ""
     metadata: Metadata = {}
     off_record: bool = False
+    workspace_id: UUID | None = None
+
+
+class WorkspaceName(Body):
+    """A workspace to start, or its new name."""
+
+    name: Annotated[Statement, Field(max_length=TITLE_CHARS_MAX)]
+
+
+class NewMember(Body):
+    """A person to add to a workspace: their subject id, as in their tokens."""
+
+    subject_id: UUID
 
 
 class ConversationChange(Body):

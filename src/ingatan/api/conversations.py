@@ -23,7 +23,7 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 
 @router.post("", status_code=201)
 def create(app: Running, caller: Writer, body: NewConversation, key: IdempotencyKey = None) -> dict[str, Any]:
-    """Start a conversation."""
+    """Start a conversation, alone or in a workspace whose members then read and continue it."""
     id = new_id()
     claim = idempotency.key_for("POST /conversations", key, body.model_dump(mode="json"))
     with app.database.write(caller) as connection:
@@ -38,13 +38,14 @@ def create(app: Running, caller: Writer, body: NewConversation, key: Idempotency
             title=body.title,
             metadata=body.metadata,
             off_record=body.off_record,
+            workspace_id=body.workspace_id,
         )
     return answers.conversation(conversation)
 
 
 @router.get("")
 def listed(app: Running, caller: Reader, cursor: str | None = None, limit: Limit = 50) -> dict[str, Any]:
-    """The caller's conversations, newest first."""
+    """The caller's conversations and those of their workspaces, newest first."""
     position = app.cursors.open(caller, "conversations", cursor)
     before = UUID(position[0]) if position else None
     with app.database.read(caller) as connection:

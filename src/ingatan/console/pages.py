@@ -98,6 +98,7 @@ class Pages:
             outcome.status,
             view=shown,
             visitor=visitor,
+            own_id=str(visitor.principal.subject_id),
             people=demo.people(),
             languages=LANGUAGES,
             csrf=visitor.session.csrf,

@@ -17,7 +17,7 @@ from ingatan.audit import AuditAction, Entry
 from ingatan.embeddings import Vector
 from ingatan.languages.detect import language_of
 from ingatan.memories import policy, registry
-from ingatan.memories.decision_context import Limits, Mode, PolicyContext, Writer
+from ingatan.memories.decision_context import Known, Limits, Mode, PolicyContext, Writer
 from ingatan.memories.refusals import Refusal
 from ingatan.storage.database import Connection
 from ingatan.types import (
@@ -130,12 +130,29 @@ class Record:
     memory_id: UUID | None
 
 
+def known(connection: Connection, principal: Principal, terms: Terms) -> Known:
+    """What stands in the registry at this moment."""
+    return Known(
+        active=registry.active(connection, principal, terms.now),
+        expired=registry.expired(connection, principal, terms.now),
+        consent=subjects.read(connection, principal).consent,
+    )
+
+
 def consider(
-    connection: Connection, principal: Principal, candidate: Candidate, terms: Terms, *, turns: Mapping[UUID, Turn]
-) -> Decision:
-    """What the policy would decide as things stand; nothing is written."""
-    state = context(connection, principal, candidate, terms, turns=turns, written_in_conversation=0)
-    return policy.decide(candidate, context=state)
+    connection: Connection,
+    principal: Principal,
+    proposed: Sequence[Candidate],
+    terms: Terms,
+    *,
+    turns: Mapping[UUID, Turn],
+) -> list[Decision]:
+    """What the policy would decide on each as things stand; nothing is written, and the registry is read once."""
+    state = known(connection, principal, terms)
+    return [
+        policy.decide(candidate, context=context(connection, principal, candidate, terms, state, turns=turns))
+        for candidate in proposed
+    ]
 
 
 def context(
@@ -143,11 +160,12 @@ def context(
     principal: Principal,
     candidate: Candidate,
     terms: Terms,
+    state: Known,
     *,
     turns: Mapping[UUID, Turn],
-    written_in_conversation: int,
+    written_in_conversation: int = 0,
 ) -> PolicyContext:
-    """What the policy needs to know at this moment about the person and the candidate."""
+    """What the policy needs to know about the person, as in ``state``, and the candidate."""
     key, about = terms.erasure_key, principal.subject_id
     texts = [candidate.text, *(evidence.quote for evidence in candidate.evidence)]
     turns_cited = [evidence.message_id for evidence in candidate.evidence]
@@ -155,9 +173,9 @@ def context(
     wished = suppressions.marks(key, about, texts=texts, slot=candidate.slot)
     return PolicyContext(
         turns=turns,
-        active=registry.active(connection, principal, terms.now),
-        expired=registry.expired(connection, principal, terms.now),
-        consent=subjects.read(connection, principal).consent,
+        active=state.active,
+        expired=state.expired,
+        consent=state.consent,
         writer=Writer(subject_id=principal.subject_id),
         erased_at=erasure.erased_at(connection, principal, marks),
         suppressed=suppressions.held(connection, principal, wished),
@@ -181,7 +199,13 @@ def settle(
 ) -> Settled:
     """Decide on ``candidate`` and carry it out. Call under the subject's lock; append ``entries`` to the audit last."""
     state = context(
-        connection, principal, candidate, terms, turns=turns or {}, written_in_conversation=written_in_conversation
+        connection,
+        principal,
+        candidate,
+        terms,
+        known(connection, principal, terms),
+        turns=turns or {},
+        written_in_conversation=written_in_conversation,
     )
     decision = policy.decide(candidate, context=state)
     candidate_id = candidate_id or new_id()

@@ -37,6 +37,7 @@ class Note(StrEnum):
 
     MEMORY_OFF = "memory_off"
     NOT_FOR_CALLER = "memory_not_for_this_caller"
+    SHARED = "shared_conversation"
     READ_OFF = "memory_not_used_in_answers"
     CONSENT_WITHDRAWN = "consent_withdrawn"
     NOTHING_SAVED = "nothing_saved_yet"
@@ -48,6 +49,7 @@ class Note(StrEnum):
 NOTES: dict[Note, str] = {
     Note.MEMORY_OFF: "Memory is switched off here.",
     Note.NOT_FOR_CALLER: "This caller has no memory here.",
+    Note.SHARED: "Several people ask in this conversation or read it; nobody's memories are used in it here.",
     Note.READ_OFF: "Memories are written but not used in answers here.",
     Note.CONSENT_WITHDRAWN: "This person does not want to be remembered; nothing is recalled.",
     Note.NOTHING_SAVED: (

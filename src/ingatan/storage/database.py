@@ -88,6 +88,18 @@ class Connection:
         self._together(name, lambda: cursor.executemany(query, rows))
         return -1 if self._pipelined else cursor.rowcount
 
+    def enter(self, principal: Principal, *, power: Power = Power.PERSON) -> None:
+        """Act in the scope of another person from the next statement on, in the same transaction.
+
+        For acts that must commit together for several people; row-level security holds for each statement as ever.
+        """
+        statements = scope(principal, power)
+        if not self._begun:
+            self._opening = (*self._opening, *statements)
+            return
+        for statement in statements:
+            guarded("enter", partial(self._driver.execute, statement, prepare=False))
+
     @contextmanager
     def pipeline(self) -> Iterator[None]:
         """Send several ``run`` and ``many`` in one round trip; their errors surface at the end of the block."""

@@ -24,7 +24,8 @@ declare
     name text;
 begin
     foreach name in array array[
-        'subjects', 'conversations', 'sweep_state', 'sweep_abandoned', 'memories', 'memory_evidence', 'memory_uses',
+        'subjects', 'conversations', 'conversation_askers', 'sweep_state', 'sweep_abandoned', 'memories', 'memory_evidence',
+        'memory_uses',
         'memory_embeddings', 'embedding_pending', 'candidates', 'erased_texts', 'erasures', 'audit_log', 'audit_pending'
     ] loop
         execute format('create policy owner on %I to %I using (true) with check (true)', name, current_user);
@@ -127,9 +128,15 @@ begin
     if not exists (select from memories m where m.tenant_id = tenant and m.subject_id = gone.subject_id) then
         -- The last one: all of the person's, as DELETE /memories does it.
         delete from candidates c where c.tenant_id = tenant and c.subject_id = gone.subject_id;
+        update conversation_askers a set skip_seq = a.last_seq
+        where a.tenant_id = tenant and a.subject_id = gone.subject_id;
         update sweep_state w
         set done_seq = w.last_seq, attempts = 0, lease_until = null, fence = w.fence + 1
-        where w.tenant_id = tenant and w.subject_id = gone.subject_id;
+        where w.tenant_id = tenant and w.subject_id = gone.subject_id
+          and not exists (
+              select from conversation_askers a
+              where a.tenant_id = tenant and a.conversation_id = w.conversation_id
+                and a.subject_id <> gone.subject_id);
         delete from sweep_abandoned a using conversations c
         where a.tenant_id = tenant and c.tenant_id = tenant and c.id = a.conversation_id
           and c.user_id = gone.subject_id;

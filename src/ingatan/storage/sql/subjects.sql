@@ -24,10 +24,17 @@ update subjects set consent = %(consent)s, consent_at = now()
 where tenant_id = %(tenant_id)s and id = %(subject_id)s;
 
 -- name: subjects.claim
--- One extraction a person: take the lease if it is free or has run out. One row or none.
-update subjects set lease_until = now() + make_interval(secs => %(lease_seconds)s)
-where tenant_id = %(tenant_id)s and id = %(subject_id)s and (lease_until is null or lease_until < now());
+-- One extraction a person and lane: take the lease if it is free or has run out. One row with its end, or none.
+update subjects set
+    lease_until = case %(lane)s when 'all' then now() + make_interval(secs => %(lease_seconds)s) else lease_until end,
+    scoped_lease_until =
+        case %(lane)s when 'scoped' then now() + make_interval(secs => %(lease_seconds)s) else scoped_lease_until end
+where tenant_id = %(tenant_id)s and id = %(subject_id)s
+  and coalesce(case %(lane)s when 'all' then lease_until else scoped_lease_until end, '-infinity') < now()
+returning case %(lane)s when 'all' then lease_until else scoped_lease_until end as lease_until;
 
 -- name: subjects.release
--- Give the lease back.
-update subjects set lease_until = null where tenant_id = %(tenant_id)s and id = %(subject_id)s;
+-- Give the lease back; only its holder, who knows its end, can.
+update subjects set lease_until = nullif(lease_until, %(lease_until)s),
+                    scoped_lease_until = nullif(scoped_lease_until, %(lease_until)s)
+where tenant_id = %(tenant_id)s and id = %(subject_id)s and %(lease_until)s in (lease_until, scoped_lease_until);
