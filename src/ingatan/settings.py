@@ -7,12 +7,14 @@ The same setting under both prefixes with different values is refused. Lists are
 from __future__ import annotations
 
 import difflib
+import ipaddress
 import json
 import os
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
@@ -47,8 +49,10 @@ class MemorySettings(Group):
     sweep_batch_size: int = Field(20, ge=1, le=1_000, description="Conversations processed per sweep.")
     lookback_hours: float = Field(168, gt=0, description="Only conversations active this recently are swept.")
     max_concurrent_writes: int = Field(1, ge=1, le=64, description="Extractions in flight. Above 1 has no effect yet.")
-    extract_model: str = Field("", description="Extraction model. Not available yet: leave empty.")
-    extract_timeout_seconds: float = Field(60, gt=0, description="A timed-out extraction writes nothing.")
+    extract_model: str = Field("", max_length=200, description="Model for extraction. Empty: LLM__MODEL.")
+    extract_timeout_seconds: float = Field(
+        60, gt=0, le=3_600, description="Time for extracting one conversation. Timed out, nothing is written."
+    )
     max_extraction_attempts: int = Field(3, ge=1, le=100, description="Failing sweeps until a span is set aside.")
     extract_max_messages: int = Field(20, ge=1, le=1_000, description="Transcript bound: last messages for replies.")
     extract_max_chars_per_message: int = Field(2_000, ge=1, le=100_000, description="Each message is cut to this.")
@@ -130,6 +134,29 @@ class RecallSettings(Group):
     ranking: Literal["s1"] = Field("s1", description="Ranking formula.")
 
 
+class ModelSettings(Group):
+    """The chat model, behind an OpenAI-compatible endpoint. With none configured, extraction is by rules."""
+
+    base_url: str = Field("", description="Endpoint, for example https://models.example/v1. Empty: no model.")
+    model: str = Field("", max_length=200, description="Model's name at the endpoint.")
+    api_key: SecretStr = Field(SecretStr(""), description="Sent as bearer token to the endpoint and nowhere else.")
+    structured_output: Literal["auto", "native", "prompt"] = Field(
+        "auto", description="Ask for JSON by response_format, by the prompt alone, or as far as the endpoint takes it."
+    )
+    max_output_tokens: int = Field(2_000, ge=64, le=100_000, description="Output budget of one request.")
+    output_limit_field: Literal["max_completion_tokens", "max_tokens"] = Field(
+        "max_completion_tokens", description="What the endpoint calls that budget; older servers say max_tokens."
+    )
+    loopback_only: bool = Field(False, description="Refuse an endpoint that is not on this machine.")
+
+    @field_validator("base_url")
+    @classmethod
+    def _plain_url(cls, value: str) -> str:
+        if value and not _usable_url(value):
+            raise ValueError("an http or https URL without user, query or fragment")
+        return value.rstrip("/")
+
+
 class ServerSettings(Group):
     """The process."""
 
@@ -147,6 +174,7 @@ class Settings(Group):
     keys: KeySettings = KeySettings()  # type: ignore[call-arg]
     policy: PolicySettings = PolicySettings()  # type: ignore[call-arg]
     recall: RecallSettings = RecallSettings()  # type: ignore[call-arg]
+    llm: ModelSettings = ModelSettings()  # type: ignore[call-arg]
     server: ServerSettings = ServerSettings()  # type: ignore[call-arg]
 
 
@@ -215,8 +243,7 @@ def refuse_unsafe(settings: Settings) -> None:
     production = settings.environment is Environment.PRODUCTION
     if memory.shared_conversations:
         raise StartRefused("INGATAN_MEMORY__SHARED_CONVERSATIONS is not available yet. Leave it false.")
-    if memory.extract_model:
-        raise StartRefused("INGATAN_MEMORY__EXTRACT_MODEL is set, but model extraction is not available yet. Unset it.")
+    _refuse_model(settings)
     if production and security.require_auth and not (security.issuer and security.audience and security.jwks_file):
         raise StartRefused(
             "In production tokens must be checked against an issuer, an audience and a key set: set "
@@ -236,6 +263,48 @@ def refuse_unsafe(settings: Settings) -> None:
             "INGATAN_MEMORY__REQUIRE_VERIFIED_PRINCIPAL=true, or name the test subjects in "
             "INGATAN_MEMORY__SUBJECT_ALLOWLIST."
         )
+
+
+def _refuse_model(settings: Settings) -> None:
+    """Raise StartRefused for a model that is configured by half, or would get its key or texts in the clear."""
+    llm, wanted = settings.llm, settings.memory.extract_model or settings.llm.model
+    if wanted and not llm.base_url:
+        raise StartRefused(
+            "A model is named (INGATAN_LLM__MODEL or INGATAN_MEMORY__EXTRACT_MODEL) and no endpoint. Set "
+            "INGATAN_LLM__BASE_URL: nothing is sent to an endpoint that nobody named."
+        )
+    if llm.base_url and not wanted:
+        raise StartRefused("INGATAN_LLM__BASE_URL is set and no model is named. Set INGATAN_LLM__MODEL too.")
+    if not llm.base_url or loopback(llm.base_url):
+        return
+    if llm.loopback_only:
+        raise StartRefused("INGATAN_LLM__LOOPBACK_ONLY is set and INGATAN_LLM__BASE_URL is not on this machine.")
+    production = settings.environment is Environment.PRODUCTION
+    if production and llm.api_key.get_secret_value() and urlsplit(llm.base_url).scheme != "https":
+        raise StartRefused(
+            "INGATAN_LLM__BASE_URL is http to another machine: INGATAN_LLM__API_KEY and what people said would "
+            "cross the network in the clear. Use https, or an endpoint on this machine."
+        )
+
+
+def loopback(url: str) -> bool:
+    """Whether ``url`` leads to this machine, by its name or address alone (nothing is looked up)."""
+    host = urlsplit(url).hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _usable_url(value: str) -> bool:
+    try:
+        parts = urlsplit(value)
+        usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+    return usable and parts.username is None and not parts.query and not parts.fragment and value.isprintable()
 
 
 def memory_allowed(settings: Settings, *, subject_id: UUID, verified: bool, shared_sentinel: bool) -> bool:

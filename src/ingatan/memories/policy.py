@@ -233,10 +233,11 @@ def _capped(candidate: Candidate, reason: Reason, text: str, closes: tuple[()], 
 def _delete(candidate: Candidate, context: PolicyContext) -> Decision:
     """Close what the person asked to forget; the text stays until it is erased."""
     active = _own(list(context.active), candidate)
+    named = _named(candidate, active)
     if candidate.target_id is not None:
-        named = [memory for memory in active if memory.id == candidate.target_id]
-    else:
-        named = _named(candidate, active)
+        target = [memory for memory in active if memory.id == candidate.target_id]
+        spoken = candidate.source is SourceKind.TURN
+        named = [memory for memory in target if not spoken or memory in named or _mostly(candidate, memory)]
     if not named:
         return _reject(Reason.NOTHING_TO_CLOSE)
     return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.CLOSED,), closes=tuple(memory.id for memory in named))
@@ -244,8 +245,7 @@ def _delete(candidate: Candidate, context: PolicyContext) -> Decision:
 
 def _named(candidate: Candidate, active: list[Memory]) -> list[Memory]:
     """The memories the words to forget name: all that hold every word, else the only one that holds most of them."""
-    asking = {stem(word) for word in single("forget") | single("everything")}
-    wanted = set(content(candidate.text)) - asking
+    wanted = _wanted(candidate)
     if not wanted:
         if candidate.slot is not None:
             return [memory for memory in active if memory.slot == candidate.slot]
@@ -258,3 +258,14 @@ def _named(candidate: Candidate, active: list[Memory]) -> list[Memory]:
         return [memory for memory in active if memory.slot == candidate.slot]
     most = [memory for share, memory in shares if share >= FORGET_OVERLAP_MIN]
     return most if len(most) == 1 else []
+
+
+def _wanted(candidate: Candidate) -> set[str]:
+    """The words to forget, without those that only ask for it."""
+    return set(content(candidate.text)) - {stem(word) for word in single("forget") | single("everything")}
+
+
+def _mostly(candidate: Candidate, memory: Memory) -> bool:
+    """Whether ``memory`` holds most of the words to forget: enough where the proposal names it too."""
+    wanted = _wanted(candidate)
+    return bool(wanted) and len(wanted & set(content(memory.text))) / len(wanted) >= FORGET_OVERLAP_MIN
