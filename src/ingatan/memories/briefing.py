@@ -106,30 +106,31 @@ def briefing(
 
 
 def parts(turns: Sequence[Turn], count: int) -> list[list[Turn]]:
-    """``turns`` in at most ``count`` runs of nearly equal length, in order; a turn too long for one is cut at a space.
+    """``turns`` in at most ``count`` runs of about equal length, in order; a turn longer than a run is cut at a space.
 
     Pieces of a turn keep its id, so what is quoted from one is quoted from the turn.
     """
     size = max(-(-sum(len(turn.text) for turn in turns) // max(count, 1)), 1)
-    runs: list[list[Turn]] = [[]]
-    left = size
-    for turn in turns:
-        text = turn.text
-        while text:
-            if len(text) > left and len(runs) < count:
-                cut = text.rfind(" ", 0, left) + 1 if left < len(text) else len(text)
-                if cut <= 0 and not runs[-1]:
-                    cut = left
-                if cut > 0:
-                    runs[-1].append(replace(turn, text=text[:cut]))
-                text = text[max(cut, 0) :]
-                runs.append([])
-                left = size
-            else:
-                runs[-1].append(replace(turn, text=text))
-                left -= len(text)
-                text = ""
-    return [run for run in runs if run]
+    pieces = [replace(turn, text=text) for turn in turns for text in _pieces(turn.text, size)]
+    runs: list[list[Turn]] = []
+    length = 0
+    for piece in pieces:
+        if not runs or (length + len(piece.text) > size and len(runs) < count):
+            runs.append([])
+            length = 0
+        runs[-1].append(piece)
+        length += len(piece.text)
+    return runs
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    """``text`` in pieces of at most ``size`` characters, cut after the last space within each."""
+    found: list[str] = []
+    while len(text) > size:
+        cut = text.rfind(" ", 0, size) + 1 or size
+        found.append(text[:cut])
+        text = text[cut:]
+    return [*found, text] if text else found
 
 
 def _line(label: str, turn: Turn) -> str:

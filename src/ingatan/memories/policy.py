@@ -47,6 +47,7 @@ _LINE = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029\u3002\uff61]")
 """What ends a line or, in other scripts, a sentence: never inside one memory."""
 _REMEMBERED = frozenset({MemoryType.PREFERENCE, MemoryType.FACT})
 _SPOKEN = frozenset({SourceKind.SELF, SourceKind.TURN})
+_CLAIMS = frozenset({Reason.LAW_CLAIM, Reason.DOCUMENT_FACT})
 _SIGNED = frozenset({SourceKind.SETTINGS, SourceKind.EVENT, SourceKind.APPROVAL})
 
 
@@ -79,14 +80,25 @@ def _decide(candidate: Candidate, context: PolicyContext) -> Decision:
     grounding = _first_sentence(candidate, grounding)
     if reason := _size(grounding.text, context):
         return _reject(reason)
-    findings = screen((grounding.text, *grounding.quotes), language=candidate.language)
-    if findings:
-        return _reject(*dict.fromkeys(finding.reason for finding in findings))
+    if refused := _screened(candidate, grounding):
+        return _reject(*refused)
     if candidate.importance < context.limits.min_importance:
         return _reject(Reason.LOW_IMPORTANCE)
     candidate = _as_stored(candidate, grounding)
     decision = _same(candidate, grounding, context) or _new(candidate, grounding, context)
     return replace(decision, slot=candidate.slot)
+
+
+def _screened(candidate: Candidate, grounding: Grounding) -> tuple[Reason, ...]:
+    """Why the text or a quote kept with it may not be stored. The bare name of a law, or a question about it, claims
+    nothing: where a recurring subject is cited, only the text can claim something about the law or a document."""
+    language = candidate.language
+    if not candidate.recurring:
+        findings = screen((grounding.text, *grounding.quotes), language=language)
+    else:
+        cited = screen(grounding.quotes, language=language)
+        findings = (*screen((grounding.text,), language=language), *(f for f in cited if f.reason not in _CLAIMS))
+    return tuple(dict.fromkeys(finding.reason for finding in findings))
 
 
 def _as_stored(candidate: Candidate, grounding: Grounding) -> Candidate:

@@ -206,11 +206,13 @@ _DECODER = json.JSONDecoder(
 
 
 def _validated(value: dict[str, Any]) -> _Reply:
-    for operation in value.get("operations") or () if isinstance(value.get("operations"), list) else ():
-        if isinstance(operation, dict) and operation.get("type") in TYPE_ALIASES:
-            operation["type"] = TYPE_ALIASES[operation["type"]]
-        if isinstance(operation, dict) and operation.get("type", "") is None:
+    given = value.get("operations")
+    for operation in given if isinstance(given, list) else ():
+        name = operation.get("type", "") if isinstance(operation, dict) else ""
+        if name is None:
             del operation["type"]
+        elif isinstance(name, str) and name in TYPE_ALIASES:
+            operation["type"] = TYPE_ALIASES[name]
     try:
         return _Reply.model_validate(value)
     except ValidationError as error:
