@@ -7,6 +7,7 @@ a total, its answer bounded, and neither key nor text reaches an error, a log or
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 import time
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
+import certifi
 import httpx
 
 from ingatan.errors import IngatanError
@@ -124,7 +126,7 @@ class OpenAIChat:
             headers["Authorization"] = f"Bearer {api_key}"
         self.name = model
         self._url = f"{base_url.rstrip('/')}/chat/completions"
-        self._client = httpx.Client(trust_env=False, follow_redirects=False, headers=headers)
+        self._client = httpx.Client(trust_env=False, follow_redirects=False, headers=headers, verify=_authorities())
         self._structure = structure
         self._output_limit_field = output_limit_field
 
@@ -192,8 +194,15 @@ class OpenAIChat:
                 return bytes(data) if response.is_success else _declined(response.status_code, bytes(data))
         except httpx.TimeoutException:
             return ModelFailure.TIMED_OUT
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, RuntimeError):
+        except Exception:  # whatever it was, its words must not end in the trace of a thread
             return ModelFailure.UNREACHABLE
+
+
+def _authorities() -> ssl.SSLContext:
+    """The system's certificate authorities, a company's own among them, and those that come with the packages."""
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
 
 
 def _declined(status: int, body: bytes) -> ModelFailure:

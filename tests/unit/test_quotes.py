@@ -44,6 +44,11 @@ def test_of_a_whole_turn_the_clause_meant_is_taken() -> None:
     assert pointed(turn, turn, "Wohnt in den Bergen", ("I live in Takengon",)) == "I prefer short answers"
 
 
+def test_a_clause_that_has_nothing_to_do_with_the_text_is_not_taken() -> None:
+    turn = "Thanks a lot. I'll definitely have a look at those websites. I'm glad that I asked you."
+    assert pointed(turn, turn, "Owns a car") == turn
+
+
 def test_a_fragment_grows_to_the_clause_it_stands_in() -> None:
     turn = "I don't prefer short answers. Thanks."
     assert pointed("short answers", turn, "The asker adores brevity") == "I don't prefer short answers"

@@ -63,37 +63,38 @@ def _view(text: str) -> tuple[str, list[int]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A stretch of a turn that states something about the person."""
+    """A stretch of a turn that states something about the person; ``read`` if the rules know what."""
 
     text: str
     start: int
     end: int
+    read: bool
 
 
 def clause(quote: str, turn: str, text: str, *, used: Collection[str] = (), language: str) -> str:
     """The person's own clause at which ``quote``, verbatim in ``turn``, points; ``quote`` itself if it is one or if
     there is none.
 
-    Of several clauses: one that licenses ``text``, else the one that shares most words with it, else the first; those
-    in ``used`` come last.
+    Of several clauses: one that licenses ``text``, else the one that shares most words with it. Where none shares a
+    word (a translation, an invention), one that the rules read and that is not ``used``, else none.
     """
     single = len(split(quote)) == 1
     if single and (stated(turn, quote) or licensed(text, quote, language=language)):
         return quote
     start = turn.find(quote)
     within = [each for each in _clauses(turn) if each.start < start + len(quote) and start < each.end]
-    if not within or (single and any(each.text == quote for each in within)):
+    if single and any(each.text == quote for each in within):
         return quote
     wanted = set(content(text))
+    near = [each for each in within if wanted & set(content(each.text))]
+    if not near:
+        return next((each.text for each in within if each.read and each.text not in used), quote)
 
-    def rank(each: Clause) -> tuple[bool, bool, int]:
-        return (
-            each.text not in used,
-            licensed(text, each.text, language=language),
-            len(wanted & set(content(each.text))),
-        )
+    def rank(each: Clause) -> tuple[bool, int, bool, bool]:
+        shared = len(wanted & set(content(each.text)))
+        return licensed(text, each.text, language=language), shared, each.text not in used, each.read
 
-    return max(within, key=rank).text
+    return max(near, key=rank).text
 
 
 def _clauses(turn: str) -> list[Clause]:
@@ -101,16 +102,16 @@ def _clauses(turn: str) -> list[Clause]:
     found: list[Clause] = []
     for statement in statements(turn):
         if statement.operation is Operation.ADD:
-            _add(found, statement.text, turn)
+            _add(found, statement.text, turn, read=True)
     for sentence in split(turn):
         if stated(turn, sentence.text):
-            _add(found, sentence.text, turn)
+            _add(found, sentence.text, turn, read=False)
     return sorted(found, key=lambda each: each.start)
 
 
-def _add(found: list[Clause], text: str, turn: str) -> None:
+def _add(found: list[Clause], text: str, turn: str, *, read: bool) -> None:
     """Add ``text`` unless what stands there is already among ``found``."""
     start = turn.find(text)
     end = start + len(text)
     if start >= 0 and not any(each.start < end and start < each.end for each in found):
-        found.append(Clause(text=text, start=start, end=end))
+        found.append(Clause(text=text, start=start, end=end, read=read))
