@@ -32,6 +32,8 @@ NO_WORDS = frozenset({"none", "null", "n/a", "undefined", "nan"})
 _THOUGHT = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
 _THOUGHT_END = re.compile(r"^.*</(?:think|thinking|reasoning|thought)>", re.DOTALL | re.IGNORECASE)
 _THOUGHT_OPEN = re.compile(r"<(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
+_INSIDE = re.compile(r"(?:[\"']\s*:|[\[{]|[}\]\"'\d]\s*,)\s*$")
+"""Before an object: it is part of something larger, a list or an object that is itself broken."""
 _DECLINES = re.compile(
     r"^\W*(?:(?:i'm|i am) (?:sorry|unable|not able)|sorry|i (?:can't|cannot|can not|won't|will not|must decline)"
     r"|as an ai|maaf|saya (?:tidak (?:dapat|bisa)|menolak)|xin lỗi|tôi (?:không thể|từ chối)|rất tiếc)\b"
@@ -134,10 +136,12 @@ def _object(text: str) -> dict[str, Any]:
     for _ in range(OBJECTS_TRIED_MAX):
         if start < 0:
             break
-        value, start = _decoded(said, start)
+        value, end = _decoded(said, start)
+        if value is not None and _INSIDE.search(said[max(start - 40, 0) : start]):
+            raise ReplyRefused(ReplyProblem.SHAPE)
         if value is not None and value not in found:
             found.append(value)
-        start = said.find("{", start)
+        start = said.find("{", end)
     if len(found) > 1:
         raise ReplyRefused(ReplyProblem.AMBIGUOUS)
     if found:
