@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -41,6 +41,11 @@ class Outcomes:
     def kept(self) -> int:
         """Memories written."""
         return self.model_words + self.own_words
+
+    def add(self, other: Outcomes) -> None:
+        """Add the counts of ``other``."""
+        for each in fields(self):
+            setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
     def __str__(self) -> str:
         return (

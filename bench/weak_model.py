@@ -1,6 +1,6 @@
 """Let a real and very weak model extract from a hundred conversations: nothing it invents may be remembered.
 
-Usage: ``make bench-weak-model``, or ``python -m bench.weak_model [--limit N] [--prompt] [--show]``. Needs the group
+Usage: ``make bench-weak-model``, or ``python -m bench.weak_model [--limit N] [--seconds S] [--prompt] [--show]``. Needs the group
 ``weak-model`` (pyproject.toml). The model, SmolLM2 with 135 million parameters, is served by llama.cpp inside this
 process on loopback and asked over HTTP by the adapter that the service uses. Exits with 1 if anything was kept that the
 turn it cites does not license.
@@ -14,7 +14,9 @@ import importlib.util
 import json
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from bench.outcomes import Outcomes, run, turn
@@ -25,8 +27,9 @@ from ingatan.types import MessageRole, Turn, new_id
 
 CONVERSATIONS = Path(__file__).with_name("conversations.jsonl")
 WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
-OUTPUT_TOKENS = 200
-SECONDS = 120
+OUTPUT_TOKENS = 160
+SECONDS = 240
+AT_ONCE = 4
 
 
 def serve() -> Any:
@@ -37,8 +40,8 @@ def serve() -> Any:
     llama = importlib.import_module("xllamacpp")
     parameters = llama.CommonParams()
     parameters.model.path = str(Path(package.origin).with_name(WEIGHTS))
-    parameters.n_ctx = 6_144
-    parameters.n_parallel = 1
+    parameters.n_ctx = AT_ONCE * 2_048
+    parameters.n_parallel = AT_ONCE
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 2
     parameters.sampling.temp = 0.0
     parameters.verbosity = 0
@@ -59,8 +62,9 @@ def main() -> None:
     """Run, print by language, fail on an invention."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--limit", type=int, default=None)
+    arguments.add_argument("--seconds", type=float, default=None, help="ask no more after this time")
     arguments.add_argument("--prompt", action="store_true", help="do not constrain the output to the schema")
-    arguments.add_argument("--show", action="store_true", help="print what is kept")
+    arguments.add_argument("--show", action="store_true", help="print what comes of each conversation")
     given = arguments.parse_args()
     server = serve()
     model = OpenAIChat(
@@ -70,23 +74,32 @@ def main() -> None:
         output_limit_field="max_tokens",
     )
     extractor = ModelExtractor(model, timeout_seconds=SECONDS, output_tokens=OUTPUT_TOKENS)
-    rows = [json.loads(line) for line in CONVERSATIONS.read_text(encoding="utf-8").splitlines()][: given.limit]
+    rows = [json.loads(line) for line in CONVERSATIONS.read_text(encoding="utf-8").splitlines()]
+    Random(1).shuffle(rows)  # so that a part of them holds every language
+    rows = rows[: given.limit]
+
+    def one(row: dict[str, Any]) -> tuple[dict[str, Any], Outcomes, list[str]]:
+        outcomes, subject = Outcomes(), new_id()
+        if given.seconds is not None and time.monotonic() - started > given.seconds:
+            return row, outcomes, []
+        return row, outcomes, run(extractor, turns_of(row, subject), subject, outcomes, limits=ExtractionLimits())
+
     tallies: dict[str, Outcomes] = {}
     kept_where_nothing_is, started = 0, time.monotonic()
-    for row in rows:
-        outcomes = tallies.setdefault(row["language"], Outcomes())
-        subject = new_id()
-        kept = run(extractor, turns_of(row, subject), subject, outcomes, limits=ExtractionLimits())
-        kept_where_nothing_is += len(kept) if not row["keep"] else 0
-        if given.show and kept:
-            print("keep" if row["keep"] else "NOT ", "|", " / ".join(kept))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for n, (row, outcomes, kept) in enumerate(pool.map(one, rows), 1):
+            tallies.setdefault(row["language"], Outcomes()).add(outcomes)
+            kept_where_nothing_is += len(kept) if not row["keep"] else 0
+            if given.show:
+                label = "keep" if row["keep"] else "none"
+                print(n, label, dict(outcomes.failed), dict(outcomes.refused), kept, flush=True)
     for language, outcomes in tallies.items():
         print(f"{language}: {outcomes}")
     invented = sum(outcomes.invented for outcomes in tallies.values())
     written = sum(outcomes.kept for outcomes in tallies.values())
     seconds = time.monotonic() - started
     print(
-        f"{len(rows)} conversations, {seconds:.0f} s; memories {written}, invented {invented}; kept where nothing is "
+        f"{sum(outcomes.conversations for outcomes in tallies.values())} of {len(rows)} conversations, {seconds:.0f} s; memories {written}, invented {invented}; kept where nothing is "
         f"to be remembered {kept_where_nothing_is}"
     )
     model.close()
