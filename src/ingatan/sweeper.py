@@ -220,6 +220,9 @@ class Sweeper:
         limits = ExtractionLimits(
             new_per_conversation=memory.max_new_per_conversation * PROPOSALS_PER_NEW,
             characters_per_memory=memory.max_chars_per_memory,
+            additions=memory.max_new_per_conversation,
+            active=memory.max_active_per_user,
+            attempt=claim.attempts + 1,
         )
         try:
             return self._extractor.extract(

@@ -20,7 +20,8 @@ from joserfc.jwk import OKPKey
 
 from ingatan.errors import StartRefused
 from ingatan.identity import DEVELOPMENT_AUDIENCE, DEVELOPMENT_ISSUER
-from ingatan.settings import load, refuse_unsafe
+from ingatan.safeguards import refuse_unsafe
+from ingatan.settings import load
 from ingatan.storage import embedded
 from ingatan.storage.database import Database
 from ingatan.types import Principal, new_id

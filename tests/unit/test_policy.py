@@ -209,3 +209,33 @@ def test_a_never_stored_word_never_turns_a_refusal_into_acceptance(said: str, wo
     else:
         refused = run(f"{said.strip()} {word}")  # on one line: two are refused before they are read
         assert NEVER_STORED & set(refused.reasons)
+
+
+def test_a_delete_that_names_a_memory_must_be_about_it() -> None:
+    coffee, maps = memory("I like black coffee"), memory("I use QGIS for maps")
+    said = "forget that I like black coffee please"
+    asked: dict[str, Any] = {"text": "I like black coffee", "operation": Operation.DELETE, "active": [coffee, maps]}
+    assert run(said, target_id=coffee.id, quote=said, **asked).closes == (coffee.id,)
+    wrong = run(said, target_id=maps.id, quote=said, **asked)
+    assert (wrong.outcome, wrong.reasons) == (Outcome.REJECT, (Reason.NOTHING_TO_CLOSE,))
+
+
+def returning(text: str, *asked: str, quote: str) -> Decision:
+    turns = [turn(said, seq=n) for n, said in enumerate(asked)]
+    return run(
+        turns[0],
+        text,
+        quote,
+        type=MemoryType.FACT,
+        recurring=True,
+        evidence=tuple(Evidence(message_id=said.id, quote=quote) for said in turns),
+        turns={said.id: said for said in turns},
+    )
+
+
+def test_a_law_that_is_asked_about_again_and_again_is_a_subject_and_no_claim() -> None:
+    asked = ("What does Qanun 11 say about boats?", "And does Qanun 11 cover nets?")
+    assert returning("Often asks about Qanun 11", *asked, quote="Qanun 11").text == "Often asks about Qanun 11"
+    forbids = ("Qanun 11 forbids nets, right?", "So Qanun 11 forbids nets?")
+    decision = returning("Qanun 11 forbids nets", *forbids, quote="Qanun 11 forbids nets")
+    assert decision.outcome is Outcome.REJECT

@@ -8,7 +8,8 @@ from uuid import UUID
 import pytest
 
 from ingatan.errors import StartRefused
-from ingatan.settings import load, memory_allowed, refuse_unsafe, variable_names
+from ingatan.safeguards import refuse_unsafe
+from ingatan.settings import load, memory_allowed, variable_names
 
 SUBJECT = "0b6f5a52-6c1e-4d0e-9a57-3f1d6b0a0001"
 SAFE = {
@@ -89,6 +90,42 @@ def test_safe_production_settings_start() -> None:
     refuse_unsafe(load(SAFE))
 
 
+MODEL = {
+    "INGATAN_LLM__BASE_URL": "https://models.example/v1",
+    "INGATAN_LLM__MODEL": "some-model",
+    "INGATAN_LLM__API_KEY": "canary",
+}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        MODEL,
+        MODEL | {"INGATAN_LLM__MODEL": "", "INGATAN_MEMORY__EXTRACT_MODEL": "other"},
+        MODEL | {"INGATAN_LLM__BASE_URL": "http://127.0.0.1:8000/v1", "INGATAN_LLM__LOOPBACK_ONLY": "true"},
+        MODEL | {"INGATAN_LLM__BASE_URL": "http://[::1]:8000/v1"},
+        MODEL | {"INGATAN_LLM__BASE_URL": "http://localhost/v1/"},
+        MODEL | {"INGATAN_LLM__BASE_URL": "http://models.example/v1", "INGATAN_LLM__API_KEY": ""},
+        MODEL | {"INGATAN_LLM__BASE_URL": "http://models.example/v1", "INGATAN_ENVIRONMENT": "development"},
+    ],
+)
+def test_a_model_that_is_named_whole_and_asked_in_private_starts(change: dict[str, str]) -> None:
+    refuse_unsafe(load(SAFE | change))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["models.example/v1", "ftp://models.example", "https://", "https://canary@models.example/v1",
+     "https://models.example/v1?key=canary", "https://models.example/v1#canary", "https://models.example:x/v1",
+     "https://[models.example/v1"],
+)  # fmt: skip
+def test_the_models_address_is_a_plain_url(url: str) -> None:
+    with pytest.raises(StartRefused) as caught:
+        load({"INGATAN_LLM__BASE_URL": url})
+    assert "INGATAN_LLM__BASE_URL" in str(caught.value)
+    assert "canary" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -110,6 +147,10 @@ def test_safe_production_settings_start() -> None:
             "INGATAN_MEMORY__SUBJECT_ALLOWLIST": f'["{SUBJECT}"]',  # narrows only; never lifts the verified principal
         },
         {"INGATAN_MEMORY__EXTRACT_MODEL": "some-model"},
+        {"INGATAN_LLM__MODEL": "some-model"},
+        {"INGATAN_LLM__BASE_URL": "https://models.example/v1"},
+        MODEL | {"INGATAN_LLM__BASE_URL": "http://models.example/v1"},
+        MODEL | {"INGATAN_LLM__LOOPBACK_ONLY": "true"},
     ],
 )
 def test_unsafe_settings_do_not_start(change: dict[str, str]) -> None:

@@ -30,10 +30,18 @@ IMPORTANCE_TOPIC = 0.4  # above S2's threshold of 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtractionLimits:
-    """S1's caps on what one conversation may propose. The defaults are overridden by settings."""
+    """S1's caps on what one conversation may propose. The defaults are overridden by settings.
+
+    ``new_per_conversation`` is how many proposals are asked of rules, which choose among theirs. A model's reply is
+    refused whole when it adds more than ``additions`` or more than there is room for among ``active`` memories.
+    ``attempt`` counts from 1; a further one should not ask the same again.
+    """
 
     new_per_conversation: int = 5
     characters_per_memory: int = 300
+    additions: int = 3
+    active: int = 30
+    attempt: int = 1
 
 
 class Extractor(Protocol):
@@ -78,22 +86,22 @@ class RulesExtractor:
         limits: ExtractionLimits,
     ) -> tuple[Candidate, ...]:
         """See ``Extractor``. Above ``new_per_conversation`` the most important stay, earlier before later."""
-        own = [turn for turn in turns if _own(turn, subject_id) and not _hostile(turn.text)]
-        before = [turn for turn in recent if _own(turn, subject_id)]
+        said = [turn for turn in turns if own(turn, subject_id) and not hostile(turn.text)]
+        before = [turn for turn in recent if own(turn, subject_id)]
         found = [
             _candidate(statement, turn, subject_id=subject_id, conversation_id=conversation_id, offered=offered)
-            for turn in own
+            for turn in said
             for statement in statements(turn.text)
         ]
         known = [memory.text for memory in offered if memory.slot == Slot.INTEREST]
         found += [
             _interest(interest, subject_id=subject_id, conversation_id=conversation_id)
-            for interest in recurring(own, before)
+            for interest in recurring(said, before)
             if not any(interest.latest.words.casefold() in text.casefold() for text in known)
         ]
         if self._resemblance is not None:
             found = self._seconded(
-                self._resemblance, own, found, subject_id=subject_id, conversation_id=conversation_id
+                self._resemblance, said, found, subject_id=subject_id, conversation_id=conversation_id
             )
         fitting = [candidate for candidate in found if len(candidate.text) <= limits.characters_per_memory]
         return _chosen(_latest(fitting), limits.new_per_conversation)
@@ -158,13 +166,14 @@ def _stated_sentence(turn: str) -> str | None:
     return None
 
 
-def _hostile(text: str) -> bool:
+def hostile(text: str) -> bool:
     """Whether a message, read whole, gives orders, rights or authority: then nothing in it is proposed."""
     findings = screen((text[:TEXT_CHARACTERS_MAX],), language="")
     return any(finding.reason in SECURITY_REASONS for finding in findings)
 
 
-def _own(turn: Turn, subject_id: UUID) -> bool:
+def own(turn: Turn, subject_id: UUID) -> bool:
+    """Whether ``subject_id`` said this turn."""
     return turn.role is MessageRole.USER and turn.author_id == subject_id
 
 

@@ -47,6 +47,7 @@ _LINE = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029\u3002\uff61]")
 """What ends a line or, in other scripts, a sentence: never inside one memory."""
 _REMEMBERED = frozenset({MemoryType.PREFERENCE, MemoryType.FACT})
 _SPOKEN = frozenset({SourceKind.SELF, SourceKind.TURN})
+_CLAIMS = frozenset({Reason.LAW_CLAIM, Reason.DOCUMENT_FACT})
 _SIGNED = frozenset({SourceKind.SETTINGS, SourceKind.EVENT, SourceKind.APPROVAL})
 
 
@@ -79,14 +80,25 @@ def _decide(candidate: Candidate, context: PolicyContext) -> Decision:
     grounding = _first_sentence(candidate, grounding)
     if reason := _size(grounding.text, context):
         return _reject(reason)
-    findings = screen((grounding.text, *grounding.quotes), language=candidate.language)
-    if findings:
-        return _reject(*dict.fromkeys(finding.reason for finding in findings))
+    if refused := _screened(candidate, grounding):
+        return _reject(*refused)
     if candidate.importance < context.limits.min_importance:
         return _reject(Reason.LOW_IMPORTANCE)
     candidate = _as_stored(candidate, grounding)
     decision = _same(candidate, grounding, context) or _new(candidate, grounding, context)
     return replace(decision, slot=candidate.slot)
+
+
+def _screened(candidate: Candidate, grounding: Grounding) -> tuple[Reason, ...]:
+    """Why the text or a quote kept with it may not be stored. The bare name of a law, or a question about it, claims
+    nothing: where a recurring subject is cited, only the text can claim something about the law or a document."""
+    language = candidate.language
+    if not candidate.recurring:
+        findings = screen((grounding.text, *grounding.quotes), language=language)
+    else:
+        cited = screen(grounding.quotes, language=language)
+        findings = (*screen((grounding.text,), language=language), *(f for f in cited if f.reason not in _CLAIMS))
+    return tuple(dict.fromkeys(finding.reason for finding in findings))
 
 
 def _as_stored(candidate: Candidate, grounding: Grounding) -> Candidate:
@@ -235,10 +247,11 @@ def _capped(candidate: Candidate, reason: Reason, text: str, closes: tuple[()], 
 def _delete(candidate: Candidate, context: PolicyContext) -> Decision:
     """Close what the person asked to forget; the text stays until it is erased."""
     active = _own(list(context.active), candidate)
+    named = _named(candidate, active)
     if candidate.target_id is not None:
-        named = [memory for memory in active if memory.id == candidate.target_id]
-    else:
-        named = _named(candidate, active)
+        target = [memory for memory in active if memory.id == candidate.target_id]
+        spoken = candidate.source is SourceKind.TURN
+        named = [memory for memory in target if not spoken or memory in named or _mostly(candidate, memory)]
     if not named and candidate.never_again:
         return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.SUPPRESSED,))
     if not named:
@@ -250,8 +263,7 @@ def _named(candidate: Candidate, active: list[Memory]) -> list[Memory]:
     """The memories the words to forget name: all that hold every word, else the only one that holds most of them."""
     if candidate.slot is not None and (whole := [memory for memory in active if memory.slot == candidate.slot]):
         return whole  # the words name an attribute as a whole
-    asking = {stem(word) for word in single("forget") | single("everything")}
-    wanted = set(content(candidate.text)) - asking
+    wanted = _wanted(candidate)
     if not wanted:
         if candidate.slot is not None:
             return [memory for memory in active if memory.slot == candidate.slot]
@@ -264,3 +276,14 @@ def _named(candidate: Candidate, active: list[Memory]) -> list[Memory]:
         return [memory for memory in active if memory.slot == candidate.slot]
     most = [memory for share, memory in shares if share >= FORGET_OVERLAP_MIN]
     return most if len(most) == 1 else []
+
+
+def _wanted(candidate: Candidate) -> set[str]:
+    """The words to forget, without those that only ask for it."""
+    return set(content(candidate.text)) - {stem(word) for word in single("forget") | single("everything")}
+
+
+def _mostly(candidate: Candidate, memory: Memory) -> bool:
+    """Whether ``memory`` holds most of the words to forget: enough where the proposal names it too."""
+    wanted = _wanted(candidate)
+    return bool(wanted) and len(wanted & set(content(memory.text))) / len(wanted) >= FORGET_OVERLAP_MIN
