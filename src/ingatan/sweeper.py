@@ -8,19 +8,20 @@ everything it wrote.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
 from ingatan import spans, subjects, transcript
 from ingatan.audit import Audit, AuditAction, Entry
-from ingatan.embeddings import Embedder, EmbedderFailed, Vector
+from ingatan.embeddings import Vectors
 from ingatan.errors import ExtractionFailed, ExtractionRejected, IngatanError
 from ingatan.leases import Leadership
 from ingatan.memories import candidates, refusals, registry
 from ingatan.memories.extraction import ExtractionLimits, Extractor
 from ingatan.memories.refusals import Refusal
+from ingatan.projections import Projections
 from ingatan.screening import SECURITY_REASONS
 from ingatan.settings import MemorySettings
 from ingatan.spans import Claim, Due, Stale
@@ -29,7 +30,6 @@ from ingatan.telemetry import Event, event
 from ingatan.types import Candidate, Consent, Memory, Operation, Outcome, Principal, Turn, new_id
 
 RECENT_TURNS_MAX = 200
-VECTORS_PER_SWEEP_MAX = 200
 PROPOSALS_PER_NEW = 10
 """Candidates asked for per new memory allowed, because the policy refuses some."""
 
@@ -53,7 +53,7 @@ class Thoughts:
     """What came of a reading: proposals in the order to decide them, vectors of their texts, and what is refused."""
 
     proposed: tuple[Candidate, ...]
-    vectors: Mapping[str, Vector]
+    vectors: Vectors
     refused: tuple[Refusal, ...]
 
 
@@ -88,7 +88,7 @@ class Sweeper:
         *,
         settings: MemorySettings,
         extractor: Extractor,
-        embedder: Embedder,
+        projections: Projections,
         audit: Audit,
         terms: Callable[[datetime], candidates.Terms],
         pause: Callable[[str], None] = lambda step: None,
@@ -96,7 +96,7 @@ class Sweeper:
         self._database = database
         self._settings = settings
         self._extractor = extractor
-        self._embedder = embedder
+        self._projections = projections
         self._audit = audit
         self._terms = terms
         self._pause = pause
@@ -116,7 +116,7 @@ class Sweeper:
             for due in listed:
                 self._leadership.take()  # renewed while it runs
                 self._one(due, at, report)
-            self.fill_vectors()
+            self._projections.tend()
         event(
             Event.SWEEP_FINISHED,
             level="info" if report.conversations else "debug",
@@ -128,32 +128,6 @@ class Sweeper:
             failed=report.failed,
         )
         return report
-
-    def fill_vectors(self) -> int:
-        """Make vectors that are still missing because the embedder did not answer; return how many."""
-        with self._database.jobs() as connection:
-            pending = connection.all("sweep.vectors_pending", limit=VECTORS_PER_SWEEP_MAX)
-        made = 0
-        for row in pending:
-            owner = Principal(row.tenant_id, row.subject_id)
-            now = datetime.now(UTC)
-            with self._database.read(owner) as connection:
-                found = [memory for memory in registry.active(connection, owner, now) if memory.id == row.memory_id]
-            vectors = self._embed([memory.text for memory in found])
-            if found and not vectors:
-                break  # still down: next sweep
-            with self._database.write(owner) as connection:
-                for memory in found:
-                    registry.add_vector(
-                        connection,
-                        owner,
-                        memory_id=memory.id,
-                        version=memory.version,
-                        model_id=self._terms(now).model_id,
-                        vector=vectors[memory.text],
-                    )
-                    made += 1
-        return made
 
     def _one(self, due: Due, now: datetime, report: SweepReport) -> None:
         owner = Principal(due.tenant_id, due.subject_id)
@@ -207,7 +181,7 @@ class Sweeper:
         found = self._extract(turns, reading, claim, owner)
         refused = refusals.noticed(turns, owner.subject_id, found)
         proposed, texts = self._weigh(owner, reading, found, now)
-        return Thoughts(tuple(proposed), self._embed(texts), tuple(refused))
+        return Thoughts(tuple(proposed), self._projections.vectors(texts), tuple(refused))
 
     def _extract(self, turns: Sequence[Turn], reading: Reading, claim: Claim, owner: Principal) -> Sequence[Candidate]:
         memory = self._settings
@@ -307,14 +281,6 @@ class Sweeper:
                 Event.MEMORY_CONSOLIDATION_ABANDONED, level="error", conversation_id=conversation_id, attempts=attempts
             )
 
-    def _embed(self, texts: Sequence[str]) -> dict[str, Vector]:
-        unique = list(dict.fromkeys(texts))
-        try:
-            return dict(zip(unique, self._embedder.passages(unique), strict=True))
-        except EmbedderFailed as error:
-            event(Event.EMBEDDER_FAILED, level="warning", code=error.code, count=len(unique))
-            return {}
-
 
 def _check_present(connection: Connection, owner: Principal, proposed: Sequence[Candidate]) -> None:
     cited = list({evidence.message_id for candidate in proposed for evidence in candidate.evidence})
@@ -340,6 +306,8 @@ def _account(claim: Claim, outcomes: Outcomes, report: SweepReport) -> None:
         rejected=rejected,
         to_seq=claim.to_seq,
     )
+    for done in outcomes.settled:
+        done.announce()
     judged = [done.decision.reasons for done in outcomes.settled] + [refusal.reasons for refusal in outcomes.refused]
     hostile = sorted({reason.value for reasons in judged for reason in reasons if reason in SECURITY_REASONS})
     if hostile:

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from ingatan import __version__
 from ingatan.access import Action
-from ingatan.api import conversations, memories, problems, service
+from ingatan.api import conversations, memories, metrics, problems, service
 from ingatan.api.payload import BodyGate
 from ingatan.app import App
 
@@ -20,10 +20,11 @@ def create(app: App) -> FastAPI:
     """The web application of a running ``app``; it neither starts nor closes it."""
     web = FastAPI(title="Ingatan", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     web.state.app = app
-    for router in (conversations.router, memories.router, service.router):
+    for router in (conversations.router, memories.router, service.router, metrics.router):
         web.include_router(router)
     problems.install(web)
     web.add_middleware(BodyGate)
+    web.add_middleware(metrics.RequestMeter)
     web.openapi = lambda: _openapi(web)  # type: ignore[method-assign]
     return web
 
