@@ -34,6 +34,7 @@ drop policy jobs on embedding_pending;
 create policy jobs on embedding_pending to ingatan_jobs using (true) with check (true);
 create policy jobs on audit_pending for select to ingatan_jobs using (true);
 grant update (state, changed_at, calibration) on embedding_models to ingatan_app;
+grant update (attempts, tried_at) on embedding_pending to ingatan_app;
 grant select (id, name, state) on embedding_models to ingatan_jobs;
 grant select (tenant_id, scope_id, id, version, status) on memories to ingatan_jobs;
 grant select (tenant_id, scope_id, model_id, memory_id, version), delete on memory_embeddings to ingatan_jobs;
