@@ -308,6 +308,9 @@ def _account(claim: Claim, outcomes: Outcomes, report: SweepReport) -> None:
     )
     for done in outcomes.settled:
         done.announce()
+    for refusal in outcomes.refused:
+        reasons = [reason.value for reason in refusal.reasons]
+        event(Event.CANDIDATE_DECIDED, level="debug", decision=Outcome.REJECT.value, reasons=reasons)
     judged = [done.decision.reasons for done in outcomes.settled] + [refusal.reasons for refusal in outcomes.refused]
     hostile = sorted({reason.value for reasons in judged for reason in reasons if reason in SECURITY_REASONS})
     if hostile:

@@ -113,3 +113,7 @@ select memory_id, version, model_id from memory_embeddings where scope_id = %(su
 -- The vectors of a text become zero.
 update memory_embeddings e set v = (e.v - e.v)
 from memories m where m.id = e.memory_id and m.scope_id = %(subject_id)s and m.text = %(text)s
+
+-- name: probe.uses
+-- The use counters of a person.
+select memory_id, count from memory_uses where scope_id = %(subject_id)s order by memory_id
