@@ -40,6 +40,8 @@ from ingatan.types import Principal
 
 SEAL_SECONDS = 1.0
 TEND_SECONDS = 5.0
+BUSY_SECONDS = 0.05
+"""Between two rounds of making vectors while there is more to do: answers come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,11 +239,12 @@ class App:
 
     def _tend_for_ever(self) -> None:
         while True:
+            made = 0
             try:
-                self.projections.tend()
+                made = self.projections.tend()
             except Exception as error:  # vectors that were not made now are made next time
                 event(Event.INDEX_FAILED, level="error", error_type=type(error).__name__)
-            if self._stop.wait(TEND_SECONDS):
+            if self._stop.wait(BUSY_SECONDS if made else TEND_SECONDS):
                 return
 
     def _seal_for_ever(self) -> None:

@@ -255,20 +255,23 @@ class Projections:
 
     def _fill(self, limit: int, *, only: int | None = None) -> int:
         """Make up to ``limit`` missing vectors of the models that are live and to be had; how many were made."""
-        live = {model.id: self._known[model.name] for model in self._models() if self._fillable(model, only)}
-        with self._database.jobs() as connection:
-            listed = embedding_models.pending(connection, list(live), limit)
-        made, down = 0, set[int]()
-        for (tenant_id, subject_id, model_id), group in groupby(sorted(listed, key=_place), key=_place):
-            if model_id not in down:
-                count = self._fill_of(Principal(tenant_id, subject_id), live[model_id], list(group))
-                if count is None:
-                    down.add(model_id)
-                made += count or 0
+        usable = [model for model in self._models() if model.state in LIVE and model.name in self._known]
+        made = 0
+        for model in sorted(usable, key=lambda model: model.state is not State.SERVING):
+            if only in (None, model.id):
+                made += self._fill_model(model, limit)
         return made
 
-    def _fillable(self, model: EmbeddingModel, only: int | None) -> bool:
-        return model.state in LIVE and model.name in self._known and only in (None, model.id)
+    def _fill_model(self, model: EmbeddingModel, limit: int) -> int:
+        with self._database.jobs() as connection:
+            listed = embedding_models.pending(connection, model.id, limit)
+        made = 0
+        for (tenant_id, subject_id), group in groupby(listed, key=lambda item: (item.tenant_id, item.subject_id)):
+            count = self._fill_of(Principal(tenant_id, subject_id), self._known[model.name], list(group))
+            if count is None:
+                break
+            made += count
+        return made
 
     def _fill_of(self, owner: Principal, embedder: Embedder, items: list[Pending]) -> int | None:
         """Make one person's vectors; how many, or None when the embedder does not answer at all."""
@@ -283,9 +286,12 @@ class Projections:
 
     def _clean(self) -> None:
         """Forget what is to be made for models not in use, and remove vectors of those left long ago."""
-        with self._database.jobs() as connection:
-            connection.run("embeddings.forget_pending")
-        for model in self._models():
+        models = self._models()
+        unused = [model.id for model in models if model.state not in LIVE]
+        if unused:
+            with self._database.jobs() as connection:
+                connection.run("embeddings.forget_pending", model_ids=unused)
+        for model in models:
             if model.left_long_ago:
                 with self._database.jobs() as connection:
                     removed = connection.run("embeddings.remove", model_id=model.id, limit=REMOVED_AT_ONCE_MAX)
@@ -321,10 +327,6 @@ class Projections:
                 "Set INGATAN_EMBEDDING__PREVIOUS_BASE_URL, __PREVIOUS_MODEL and __PREVIOUS_DIMENSIONS: it then serves "
                 "until the new one is complete; or, if it is gone, INGATAN_EMBEDDING__WITHOUT_PREVIOUS=true."
             )
-
-
-def _place(item: Pending) -> tuple[UUID, UUID, int]:
-    return item.tenant_id, item.subject_id, item.model_id
 
 
 def _made(embedder: Embedder, texts: Sequence[str]) -> dict[str, Vector] | None:

@@ -148,9 +148,9 @@ def waiting(connection: Connection) -> dict[int, Waiting]:
     return {row.model_id: Waiting(row.pending, row.open) for row in connection.all("embeddings.counted")}
 
 
-def pending(connection: Connection, model_ids: Sequence[int], limit: int) -> list[Pending]:
-    """Up to ``limit`` vectors to be made now. Needs ``database.jobs``."""
-    rows = connection.all("embeddings.pending", model_ids=list(model_ids), limit=limit)
+def pending(connection: Connection, model_id: int, limit: int) -> list[Pending]:
+    """Up to ``limit`` vectors to be made now, person by person. Needs ``database.jobs``."""
+    rows = connection.all("embeddings.pending", model_id=model_id, limit=limit)
     return [Pending(**row._asdict()) for row in rows]
 
 

@@ -159,7 +159,7 @@ def conflicts(found: Eligible) -> tuple[Conflict, ...]:
     settled which holds."""
     by_slot: dict[str, list[UUID]] = {}
     for row in found.rows:
-        if slots.single_valued(row.slot):
+        if row.slot is not None and slots.single_valued(row.slot):
             by_slot.setdefault(row.slot, []).append(row.id)
     return tuple(
         Conflict(slot, tuple(sorted(ids, key=lambda id: id.bytes)))

@@ -19,7 +19,8 @@ alter table embedding_pending force row level security;
 alter table embedding_pending alter column model_id set not null;
 alter table embedding_pending drop constraint embedding_pending_pkey;
 alter table embedding_pending add primary key (tenant_id, memory_id, version, model_id);
-create index embedding_pending_order on embedding_pending (model_id, attempts, created_at);
+create index embedding_pending_order on embedding_pending
+    (model_id, attempts, created_at, tenant_id, subject_id, memory_id);
 
 -- The candidate that closed a version: history says by what, when and why.
 alter table memories add column retired_by uuid;

@@ -41,10 +41,10 @@ where m.status = 'active' and (%(everything)s or not exists (
 on conflict do nothing;
 
 -- name: embeddings.pending
--- Vectors to be made for these models, fewest attempts first; one that failed thrice waits an hour.
+-- Vectors to be made for a model, fewest attempts first, person by person; one that failed thrice waits an hour.
 select tenant_id, subject_id, memory_id, version, model_id
 from embedding_pending
-where model_id = any(%(model_ids)s) and (attempts < 3 or tried_at < now() - interval '1 hour')
+where model_id = %(model_id)s and (attempts < 3 or tried_at < now() - interval '1 hour')
 order by attempts, created_at, tenant_id, subject_id, memory_id limit %(limit)s;
 
 -- name: embeddings.counted
@@ -79,9 +79,9 @@ update embedding_pending set attempts = attempts + 1, tried_at = now()
 where tenant_id = %(tenant_id)s and memory_id = %(memory_id)s and version = %(version)s and model_id = %(model_id)s;
 
 -- name: embeddings.forget_pending
--- Nothing is to be made for models that neither serve nor are built.
+-- Nothing is to be made any more for models that neither serve nor are built.
 delete from embedding_pending p using embedding_models m
-where m.id = p.model_id and m.state not in ('serving', 'building');
+where p.model_id = any(%(model_ids)s) and m.id = p.model_id and m.state not in ('serving', 'building');
 
 -- name: embeddings.remove
 -- Remove some vectors of a model that was left; how many.
