@@ -82,6 +82,15 @@ def test_safe_production_settings_start() -> None:
         {"INGATAN_SECURITY__AUDIENCE": ""},
         {"INGATAN_MEMORY__SHARED_CONVERSATIONS": "true"},
         {"INGATAN_MEMORY__EXTRACT_MODEL": "some-model"},
+        {"INGATAN_EMBEDDING__BASE_URL": "https://models.example/v1"},
+        {"INGATAN_EMBEDDING__DIMENSIONS": "384"},
+        {"INGATAN_EMBEDDING__PREVIOUS_MODEL": "the-old-one"},
+        {
+            "INGATAN_EMBEDDING__BASE_URL": "models.example/v1",
+            "INGATAN_EMBEDDING__MODEL": "some-model",
+            "INGATAN_EMBEDDING__DIMENSIONS": "384",
+        },
+        {"INGATAN_SERVER__METRICS_TOKEN": "too-short"},
     ],
 )
 def test_unsafe_settings_do_not_start(change: dict[str, str]) -> None:
