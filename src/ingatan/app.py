@@ -177,7 +177,6 @@ class App:
         memory = self.settings.memory
         self._spawn("seal", self._seal_for_ever)
         if memory.enabled:
-            self._spawn("warm", self.projections.warm)
             self._spawn("index", self._tend_for_ever)
         if memory.enabled and memory.write_enabled:
             self._spawn("sweep", self._sweep_for_ever)
@@ -238,6 +237,7 @@ class App:
                 event(Event.SWEEP_FAILED, level="error", error_type=type(error).__name__)
 
     def _tend_for_ever(self) -> None:
+        self.projections.warm()  # so that the first question is as quick as the next
         while True:
             made = 0
             try:
@@ -246,6 +246,8 @@ class App:
                 event(Event.INDEX_FAILED, level="error", error_type=type(error).__name__)
             if self._stop.wait(BUSY_SECONDS if made else TEND_SECONDS):
                 return
+            if not self.projections.current.calibration.stored:
+                self.projections.warm()
 
     def _seal_for_ever(self) -> None:
         while not self._stop.wait(SEAL_SECONDS):

@@ -92,7 +92,6 @@ class Projections:
         self._database = database
         self._wanted = wanted
         self._known = {embedder.name: embedder for embedder in (*previous, wanted)}
-        self._serves = serves
         self._kept = kept
         self._calibrations: dict[int, Calibration] = {}
         self._tending = threading.Lock()

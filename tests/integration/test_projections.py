@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -127,6 +130,39 @@ def test_a_switch_goes_on_after_a_restart_and_a_command_can_do_it_before(
     with start(endpoint.embedder(), old) as service:
         assert service.app.projections.tend() == 0
         assert models(service)["48"] == (State.SERVING, 0)
+
+
+def test_people_read_and_write_throughout_a_switch(start: Start, endpoint: EmbeddingServer) -> None:
+    old = WordEmbedder()
+    with start(old) as service:
+        for n in range(6):
+            remember(service, *STATEMENTS, subject=f"person-{n}")
+    with start(endpoint.embedder(timeout_seconds=5, query_timeout_seconds=5), old) as service:
+        done = threading.Event()
+
+        def live(n: int) -> set[tuple[int, bool, int]]:
+            client, answers = service.client(f"person-{n}"), set[tuple[int, bool, int]]()
+            for round in itertools.count():
+                body = {"text": f"I use tool {round} for maps.", "type": "fact", "source": {"kind": "self"}}
+                written = client.post("/candidates", json=body) if round < 5 else None
+                answer = client.post("/recall", json={"query": "Which port do I work at?"})
+                answers.add((answer.status_code, answer.json()["degraded"], written.status_code if written else 201))
+                if done.is_set():
+                    return answers
+            return answers
+
+        with ThreadPoolExecutor(3) as pool:
+            running = [pool.submit(live, n) for n in range(3)]
+            while models(service)["48"][0] is not State.SERVING:
+                service.app.projections.tend(limit=3)
+            done.set()
+            assert set[tuple[int, bool, int]]().union(*(future.result() for future in running)) == {(200, False, 201)}
+        service.app.projections.tend()
+        new = service.app.model_id
+        for n in range(6):
+            subject = f"person-{n}"
+            active = {item["id"] for item in service.remembered(service.client(subject))}
+            assert {str(row.memory_id) for row in vectors(service, subject) if row.model_id == new} == active
 
 
 def test_a_rebuild_is_refused_when_the_embedder_does_not_answer(start: Start, endpoint: EmbeddingServer) -> None:
