@@ -81,7 +81,7 @@ def sweep(server: embedded.EmbeddedServer, directory: Path, *, scripted: bool) -
     try:
         for n in range(CONVERSATIONS):
             talk(app, people[n % len(people)], n)
-        app.gateway.warm()
+        app.projections.warm()
         began = time.perf_counter()
         report = app.sweeper.sweep(datetime.now(UTC) + IDLE)
         taken = time.perf_counter() - began

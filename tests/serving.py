@@ -84,6 +84,7 @@ def serving(
     *,
     environ: dict[str, str] | None = None,
     embedder: Embedder | None = None,
+    previous: Sequence[Embedder] = (),
     extractor: Extractor | None = None,
     pause: Callable[[str], None] = lambda step: None,
     install: Callable[[FastAPI, App], str | None] = lambda web, app: None,
@@ -98,7 +99,7 @@ def serving(
         **(environ or {}),
     }
     vectors = embedder or WordEmbedder()
-    app = App.start(settings.load(chosen), embedder=vectors, extractor=extractor, pause=pause)
+    app = App.start(settings.load(chosen), embedder=vectors, previous=previous, extractor=extractor, pause=pause)
     web = api.create(app)
     sign_in = install(web, app)
     server = uvicorn.Server(uvicorn.Config(web, host="127.0.0.1", port=0, log_config=None, access_log=False))

@@ -41,6 +41,7 @@ ROUTES = {
     ("POST", "/recall"): Action.RECALL,
     ("GET", "/audit"): Action.AUDIT_READ,
     ("GET", "/audit/verify"): Action.AUDIT_VERIFY,
+    ("GET", "/metrics"): Action.METRICS_READ,
     ("GET", "/healthz"): Action.PUBLIC,
     ("GET", "/readyz"): Action.PUBLIC,
 }

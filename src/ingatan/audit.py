@@ -126,7 +126,9 @@ class Audit:
         taken = connection.all("audit.take_pending", tenant_id=tenant_id, limit=SEAL_BATCH)
         rows = [row._asdict() for row in sorted(taken, key=lambda row: row.id.bytes)]
         if rows:
-            uses = Counter(UUID(id) for row in rows for id in row["details"].get("memory_ids", ()))
+            # A question about the past is no use of what is remembered now.
+            used = [row["details"] for row in rows if "as_of" not in row["details"]]
+            uses = Counter(UUID(id) for details in used for id in details.get("memory_ids", ()))
             counted = [
                 {"tenant_id": tenant_id, "memory_id": id, "count": count, "at": rows[-1]["at"]}
                 for id, count in sorted(uses.items())

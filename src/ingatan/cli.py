@@ -26,6 +26,8 @@ from ingatan.types import Principal, Role
 app = typer.Typer(name="ingatan", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 audit = typer.Typer(no_args_is_help=True, help="The audit chain.")
 app.add_typer(audit, name="audit")
+index = typer.Typer(no_args_is_help=True, help="The vectors by which memories are found.")
+app.add_typer(index, name="index")
 
 DEMO: dict[str, Any] = {
     "environment": "development",
@@ -240,6 +242,58 @@ def audit_verify(tenant: Tenant = "default", data_dir: DataDirectory = None, as_
             return
         _say(f"The chain is broken at row {found.broken_seq}: {found.reason}.", data, as_json)
         raise typer.Exit(1)
+
+
+@index.command("rebuild")
+def index_rebuild(
+    everything: Annotated[
+        bool, typer.Option("--all", help="Make every vector anew, also those that are there.")
+    ] = False,
+    data_dir: DataDirectory = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make every missing vector of the embedding model in the settings; the old model serves meanwhile.
+
+    Can be stopped and run again. A service started with the same settings then lets the new model serve.
+    """
+    with _explained(), _app(data_dir) as running:
+
+        def tell(left: int) -> None:
+            typer.echo(f"{left} vectors to be made ...", err=True)
+
+        found = running.projections.rebuild(everything=everything, tell=tell)
+        made = found.memories - found.pending
+        _say(
+            f"{found.name} ({found.state}): {made} of {found.memories} memories have a vector.",
+            found.as_json(),
+            as_json,
+        )
+        if found.pending:
+            raise typer.Exit(1)
+
+
+@index.command("calibrate")
+def index_calibrate(data_dir: DataDirectory = None, as_json: AsJson = False) -> None:
+    """Measure how similar unrelated sentences are under the model that serves, by language, and store it."""
+    with _explained(), _app(data_dir) as running:
+        found = running.projections.calibrate()
+        model = running.projections.current.embedder.name
+        shown = ", ".join(f"{language} {mean:.3f} ± {deviation:.3f}" for language, (mean, deviation) in found.items())
+        data = {language: {"mean": mean, "deviation": deviation} for language, (mean, deviation) in found.items()}
+        _say(f"{model}: {shown}.", {"model": model, "calibration": data}, as_json)
+
+
+@index.command("status")
+def index_status(data_dir: DataDirectory = None, as_json: AsJson = False) -> None:
+    """Show every embedding model: which serves, and how many vectors are still to be made."""
+    with _explained(), _app(data_dir) as running:
+        found = running.projections.progress()
+        lines = [
+            f"{model.name}: {model.state}, {model.pending} of {model.memories} to be made"
+            + ("" if model.available else ", not in the settings")
+            for model in found
+        ]
+        _say("\n".join(lines), {"items": [model.as_json() for model in found]}, as_json)
 
 
 @app.command()

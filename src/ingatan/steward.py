@@ -13,13 +13,14 @@ from uuid import UUID
 
 from ingatan import conversations, erasure, idempotency, spans, subjects, suppressions, transcript
 from ingatan.audit import Audit, AuditAction, Entry
-from ingatan.embeddings import Embedder, EmbedderFailed, Vector
+from ingatan.embeddings import NO_VECTORS
 from ingatan.erasure import Receipt
 from ingatan.errors import Conflict, MemoryDisabled, NotFound, PolicyRefused
 from ingatan.idempotency import Key
 from ingatan.memories import candidates, proposals, registry
 from ingatan.memories.candidates import Terms
 from ingatan.memories.slots import Slot
+from ingatan.projections import Projections
 from ingatan.settings import Settings, memory_allowed
 from ingatan.storage.database import Connection, Database
 from ingatan.telemetry import Event, event
@@ -55,14 +56,14 @@ class Steward:
         database: Database,
         *,
         settings: Settings,
-        embedder: Embedder,
+        projections: Projections,
         audit: Audit,
         erasure_key: bytes,
         terms: Callable[[datetime], Terms],
     ) -> None:
         self._database = database
         self._settings = settings
-        self._embedder = embedder
+        self._projections = projections
         self._audit = audit
         self._erasure_key = erasure_key
         self._terms = terms
@@ -160,7 +161,8 @@ class Steward:
 
     def _suppress_memory(self, connection: Connection, principal: Principal, memory_id: UUID) -> None:
         subjects.lock(connection, principal)
-        versions = registry.versions(connection, principal, memory_id)
+        chapters = registry.history(connection, principal, memory_id)
+        versions = [chapter.memory for chapter in chapters if chapter.memory.id == memory_id]
         newest = versions[0]
         suppressions.suppress(
             connection,
@@ -192,7 +194,7 @@ class Steward:
             epoch = subjects.read(connection, principal).erasure_epoch
             turns = self._cited(connection, principal, candidate)
             [expected] = candidates.consider(connection, principal, [candidate], terms, turns=turns)
-        vectors = self._embed(expected.text) if expected.outcome is Outcome.ACCEPT else {}
+        vectors = self._projections.vectors([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
         with self._database.write(principal) as connection:
             if subjects.lock(connection, principal).erasure_epoch != epoch:
                 raise Conflict("Something of yours was erased meanwhile. Look at what is left, and send this again.")
@@ -205,6 +207,7 @@ class Steward:
                 connection, principal, candidate, terms, candidate_id=candidate_id, turns=turns, vectors=vectors
             )
             self._audit.append(connection, principal, settled.entries)
+        settled.announce()
         reasons = tuple(reason.value for reason in settled.decision.reasons)
         return Proposed(settled.candidate_id, settled.decision.outcome, reasons, settled.memory_id, settled.wrote)
 
@@ -226,15 +229,6 @@ class Steward:
             ids=[evidence.message_id for evidence in candidate.evidence],
         )
         return {row.id: transcript.turn(row) for row in rows}
-
-    def _embed(self, text: str) -> dict[str, Vector]:
-        if not text:
-            return {}
-        try:
-            return {text: self._embedder.passages([text])[0]}
-        except EmbedderFailed as error:
-            event(Event.EMBEDDER_FAILED, level="warning", code=error.code, count=1)
-            return {}
 
     def _check_writable(self, principal: Principal) -> None:
         memory = self._settings.memory

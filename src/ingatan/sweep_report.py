@@ -61,7 +61,12 @@ class SweepReport:
             rejected=rejected,
             to_seq=claim.to_seq,
         )
+        for done in settled:
+            done.announce()
         for outcome in outcomes:
+            for refusal in outcome.refused:
+                reasons = [reason.value for reason in refusal.reasons]
+                event(Event.CANDIDATE_DECIDED, level="debug", decision=Outcome.REJECT.value, reasons=reasons)
             _warn(claim, outcome)
 
 

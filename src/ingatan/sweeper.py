@@ -10,19 +10,20 @@ scope, and all of it is one commit.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ingatan import conversations, readings, spans, subjects, transcript
 from ingatan.audit import Audit, AuditAction, Entry
-from ingatan.embeddings import Embedder, EmbedderFailed, Vector
+from ingatan.embeddings import NO_VECTORS, Vectors
 from ingatan.errors import ExtractionFailed, ExtractionRejected, IngatanError
 from ingatan.leases import Leadership
 from ingatan.lineup import Lineup
-from ingatan.memories import candidates, refusals, registry
+from ingatan.memories import candidates, refusals
 from ingatan.memories.extraction import ExtractionLimits, Extractor
 from ingatan.memories.refusals import Refusal
+from ingatan.projections import Projections
 from ingatan.readings import Reading
 from ingatan.settings import MemorySettings
 from ingatan.spans import Claim, Due, Stale
@@ -31,7 +32,6 @@ from ingatan.sweep_report import Outcomes, SweepReport
 from ingatan.telemetry import Event, event
 from ingatan.types import Candidate, Operation, Outcome, Principal, Turn, new_id
 
-VECTORS_PER_SWEEP_MAX = 200
 PROPOSALS_PER_NEW = 10
 """Candidates asked for per new memory allowed, because the policy refuses some."""
 
@@ -42,7 +42,7 @@ class Thoughts:
 
     reading: Reading
     proposed: tuple[Candidate, ...]
-    vectors: Mapping[str, Vector]
+    vectors: Vectors
     refused: tuple[Refusal, ...]
 
 
@@ -58,7 +58,7 @@ class Sweeper:
         *,
         settings: MemorySettings,
         extractor: Extractor,
-        embedder: Embedder,
+        projections: Projections,
         audit: Audit,
         terms: Callable[[datetime], candidates.Terms],
         pause: Callable[[str], None] = lambda step: None,
@@ -66,7 +66,7 @@ class Sweeper:
         self._database = database
         self._settings = settings
         self._extractor = extractor
-        self._embedder = embedder
+        self._projections = projections
         self._audit = audit
         self._terms = terms
         self._pause = pause
@@ -90,7 +90,7 @@ class Sweeper:
                 listed = spans.due(connection, self._settings, at)
             self._work(listed, at, report)
             if not self._stopped.is_set():
-                self.fill_vectors()
+                self._projections.tend()
         event(
             Event.SWEEP_FINISHED,
             level="info" if report.conversations else "debug",
@@ -102,32 +102,6 @@ class Sweeper:
             failed=report.failed,
         )
         return report
-
-    def fill_vectors(self) -> int:
-        """Make vectors that are still missing because the embedder did not answer; return how many."""
-        with self._database.jobs() as connection:
-            pending = connection.all("sweep.vectors_pending", limit=VECTORS_PER_SWEEP_MAX)
-        made = 0
-        for row in pending:
-            owner = Principal(row.tenant_id, row.subject_id)
-            now = datetime.now(UTC)
-            with self._database.read(owner) as connection:
-                found = [memory for memory in registry.active(connection, owner, now) if memory.id == row.memory_id]
-            vectors = self._embed([memory.text for memory in found])
-            if found and not vectors:
-                break  # still down: next sweep
-            with self._database.write(owner) as connection:
-                for memory in found:
-                    registry.add_vector(
-                        connection,
-                        owner,
-                        memory_id=memory.id,
-                        version=memory.version,
-                        model_id=self._terms(now).model_id,
-                        vector=vectors[memory.text],
-                    )
-                    made += 1
-        return made
 
     def _work(self, listed: Sequence[Due], now: datetime, report: SweepReport) -> None:
         """Sweep ``listed`` with as many workers as allowed; the first defect of a worker is raised after all ended."""
@@ -209,11 +183,11 @@ class Sweeper:
     def _think(self, reading: Reading, claim: Claim, owner: Principal, now: datetime) -> Thoughts:
         turns = transcript.bounded(reading.turns, owner.subject_id, self._settings)
         if not any(turn.author_id == owner.subject_id for turn in turns):
-            return Thoughts(reading, (), {}, ())  # nothing of theirs may be read: no model is asked
+            return Thoughts(reading, (), NO_VECTORS, ())  # nothing of theirs may be read: no model is asked
         found = self._extract(turns, reading, claim, owner)
         refused = refusals.noticed(turns, owner.subject_id, found)
         proposed, texts = self._weigh(owner, reading, found, now)
-        return Thoughts(reading, tuple(proposed), self._embed(texts), tuple(refused))
+        return Thoughts(reading, tuple(proposed), self._projections.vectors(texts), tuple(refused))
 
     def _extract(self, turns: Sequence[Turn], reading: Reading, claim: Claim, owner: Principal) -> Sequence[Candidate]:
         memory = self._settings
@@ -342,14 +316,6 @@ class Sweeper:
             event(
                 Event.MEMORY_CONSOLIDATION_ABANDONED, level="error", conversation_id=conversation_id, attempts=attempts
             )
-
-    def _embed(self, texts: Sequence[str]) -> dict[str, Vector]:
-        unique = list(dict.fromkeys(texts))
-        try:
-            return dict(zip(unique, self._embedder.passages(unique), strict=True))
-        except EmbedderFailed as error:
-            event(Event.EMBEDDER_FAILED, level="warning", code=error.code, count=len(unique))
-            return {}
 
 
 def _check_present(

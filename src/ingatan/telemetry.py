@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, cast
 
@@ -32,6 +34,11 @@ class Event(StrEnum):
     AUDIT_SEAL_FAILED = "audit seal failed"
     SECURITY_REVIEW = "security review"
     MEMORY_ERASED = "memory erased"
+    CANDIDATE_DECIDED = "candidate decided"
+    RECALL_DEGRADED = "recall degraded"
+    EMBEDDING_MODEL_BUILDING = "embedding model building"
+    INDEX_FAILED = "index failed"
+    EMBEDDING_MODEL_SERVES = "embedding model serves"
 
 
 FIELDS = frozenset(
@@ -39,9 +46,23 @@ FIELDS = frozenset(
         "tenant_id", "subject_id", "conversation_id", "memory_id", "candidate_id", "message_id", "request_id", "lane",
         "reason", "reasons", "code", "status", "method", "route", "error_type", "count", "accepted", "rejected",
         "written", "closed", "attempts", "from_seq", "to_seq", "milliseconds", "conversations", "failed", "version",
-        "environment", "memory", "address", "role", "where",
+        "environment", "memory", "address", "role", "where", "decision", "model_id",
     }
 )  # fmt: skip
+
+
+Observer = Callable[[Event, Mapping[str, object]], None]
+_observers: list[Observer] = []
+
+
+@contextmanager
+def observed(observer: Observer) -> Iterator[None]:
+    """Let ``observer`` see every event of the process, logged or not, until the block ends. It must not raise."""
+    _observers.append(observer)
+    try:
+        yield
+    finally:
+        _observers.remove(observer)
 
 
 def configure(level: str = "info", *, stream: Any = None) -> None:
@@ -65,6 +86,8 @@ def event(name: Event, *, level: str = "info", **fields: object) -> None:
     unknown = fields.keys() - FIELDS
     if unknown:
         raise TypeError(f"not a field that may be logged: {sorted(unknown)}")
+    for observer in tuple(_observers):
+        observer(name, fields)
     log = cast(Any, structlog.get_logger())
     getattr(log, level)(name.value, **{key: _plain(value) for key, value in fields.items()})
 

@@ -151,6 +151,7 @@ class Reason(StrEnum):
     DUPLICATE = "duplicate"
     RENEWED = "renewed"
     CONTRADICTION = "contradiction"
+    CONFLICT = "conflict"
     NOTHING_TO_CLOSE = "nothing_to_close"
     CAP_NEW = "cap_new_per_conversation"
     CAP_ACTIVE = "cap_active_per_user"

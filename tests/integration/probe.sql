@@ -108,3 +108,25 @@ values (%(tenant)s, %(id)s, %(subject)s, %(workspace)s, 'talk')
 -- name: probe.count_conversations
 -- The conversations in sight.
 select count(*) as n from conversations
+
+-- name: probe.vectors_of
+-- Of a text: its active versions, vectors and vectors to be made.
+select count(*) filter (where m.status = 'active') as active,
+       count(e.memory_id) as vectors, count(p.memory_id) as pending
+from memories m
+left join memory_embeddings e on e.memory_id = m.id and e.version = m.version and e.scope_id = m.scope_id
+left join embedding_pending p on p.memory_id = m.id and p.version = m.version
+where m.scope_id = %(subject_id)s and m.text = %(text)s
+
+-- name: probe.similarities
+-- All vectors of a person.
+select memory_id, version, model_id from memory_embeddings where scope_id = %(subject_id)s order by model_id, memory_id
+
+-- name: probe.zero_vectors
+-- The vectors of a text become zero.
+update memory_embeddings e set v = (e.v - e.v)
+from memories m where m.id = e.memory_id and m.scope_id = %(subject_id)s and m.text = %(text)s
+
+-- name: probe.uses
+-- The use counters of a person.
+select memory_id, count from memory_uses where scope_id = %(subject_id)s order by memory_id

@@ -97,7 +97,8 @@ insert into embedding_models (name, dimensions) values ('model', 2) on conflict 
 
 -- name: rows.embedding_pending
 -- Of their memory.
-insert into embedding_pending (tenant_id, subject_id, memory_id, version) values (%(tenant)s, %(subject)s, %(id)s, 1)
+insert into embedding_pending (tenant_id, subject_id, memory_id, version, model_id)
+values (%(tenant)s, %(subject)s, %(id)s, 1, 1)
 
 -- name: rows.erased_texts
 -- Theirs.

@@ -207,16 +207,24 @@ def test_jobs_see_what_has_no_content(seeded: Seeded) -> None:
     assert _raw(seeded, "select count(*) from embedding_pending", jobs) == 3
     assert _raw(seeded, "select count(*) from sweep_abandoned", jobs) == 3
     assert _raw(seeded, "select count(*) from conversation_askers", jobs) == 3
-    open_to_jobs = {"sweep_state", "tenants", "embedding_pending", "sweep_abandoned", "conversation_askers"}
-    for table in sorted(set(TABLES) - open_to_jobs):
+    for keys in ("memories", "memory_embeddings", "audit_pending"):
+        assert _raw(seeded, f"select count(tenant_id) from {keys}", jobs) == 3
+    seen = {"sweep_state", "tenants", "embedding_pending", "sweep_abandoned", "memories", "memory_embeddings"}
+    for table in sorted(set(TABLES) - seen - {"audit_pending", "conversation_askers"}):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             _raw(seeded, f"select count(*) from {table}", jobs)
     for statement in (
         "select count(name) from tenants",
         "delete from sweep_state",
         "update sweep_state set last_seq = 9",
-        "delete from embedding_pending",
         "update conversation_askers set skip_seq = 9",
+        "select count(text) from memories",
+        "select count(v) from memory_embeddings",
+        "select count(details) from audit_pending",
+        "update memories set status = 'deleted'",
+        "update memory_embeddings set version = 2",
+        "delete from audit_pending",
+        "update embedding_pending set version = 2",
     ):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             _raw(seeded, statement, jobs)

@@ -148,11 +148,49 @@ def test_a_newer_value_of_a_single_valued_slot_supersedes() -> None:
     assert (decision.reasons, decision.closes) == ((Reason.SUPERSEDES,), (known.id,))
 
 
-def test_a_weaker_or_older_source_conflicts() -> None:
-    approved = memory("I work at the port", slot="workplace", source=SourceKind.APPROVAL)
-    later = memory("I work at the port", slot="workplace", effective_at=NOW + timedelta(hours=1))
-    for known in (approved, later):
-        assert run("I work at the school", slot="workplace", active=[known]).reasons == (Reason.CONTRADICTION,)
+def test_a_weaker_but_newer_source_conflicts_and_both_stay() -> None:
+    for source in (SourceKind.SELF, SourceKind.SETTINGS, SourceKind.EVENT, SourceKind.APPROVAL):
+        known = memory("I work at the port", slot="workplace", source=source)
+        decision = run("I work at the school", slot="workplace", active=[known])
+        assert (decision.outcome, decision.reasons, decision.closes) == (Outcome.ACCEPT, (Reason.CONFLICT,), ())
+
+
+@pytest.mark.parametrize("source", list(SourceKind))
+def test_an_older_statement_of_no_more_weight_is_refused(source: SourceKind) -> None:
+    later = memory("I work at the port", slot="workplace", source=source, effective_at=NOW + timedelta(hours=1))
+    decision = run("I work at the school", slot="workplace", active=[later])
+    assert (decision.outcome, decision.reasons) == (Outcome.REJECT, (Reason.CONTRADICTION,))
+
+
+def test_of_two_turns_of_one_moment_the_later_turn_is_newer() -> None:
+    first, second = turn("I work at the port"), turn("I work at the school")
+    cited = (Evidence(message_id=first.id, quote=first.text),)
+    known = memory(first.text, slot="workplace", effective_at=NOW, evidence=cited)
+    assert run(second, slot="workplace", active=[known]).reasons == (Reason.SUPERSEDES,)
+    assert run(first, slot="workplace", active=[replace(known, text="I work at the mill")]).reasons == (
+        Reason.CONFLICT,
+    )
+    assert run(second, slot="workplace", active=[replace(known, evidence=())]).reasons == (Reason.CONFLICT,)
+
+
+def test_a_conflict_is_settled_by_saying_again_what_has_more_weight() -> None:
+    stated = memory("I work at the port", slot="workplace", source=SourceKind.SELF)
+    chatted = memory("I work at the school", slot="workplace")
+    again = run("I work at the port", slot="workplace", active=[stated, chatted])
+    assert (again.reinforces, again.closes) == (stated.id, (chatted.id,))
+    assert again.reasons == (Reason.DUPLICATE, Reason.SUPERSEDES)
+    other = run("I work at the school", slot="workplace", active=[stated, chatted])
+    assert (other.reinforces, other.closes, other.reasons) == (chatted.id, (), (Reason.DUPLICATE,))
+    third = run("I work at the mill", slot="workplace", active=[stated, chatted])
+    assert (third.reasons, third.closes) == ((Reason.CONFLICT,), (chatted.id,))
+    said = run("I work at the mill", slot="workplace", source=SourceKind.SELF, evidence=(), active=[stated, chatted])
+    assert (said.reasons, set(said.closes)) == ((Reason.SUPERSEDES,), {stated.id, chatted.id})
+
+
+def test_a_conflict_counts_against_the_caps() -> None:
+    known = memory("I work at the port", slot="workplace", source=SourceKind.SELF)
+    full = Limits(max_active=1)
+    assert run("I work at the school", slot="workplace", active=[known], limits=full).reasons == (Reason.CAP_ACTIVE,)
 
 
 def test_without_a_single_valued_slot_both_stay() -> None:

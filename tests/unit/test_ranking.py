@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -34,6 +35,25 @@ def test_recency_halves_and_the_future_gains_nothing() -> None:
 @given(st.floats(allow_nan=True, allow_infinity=True), st.floats(-1, 1), st.floats(1e-4, 1))
 def test_semantic_relevance_is_always_usable(similarity: float, mean: float, deviation: float) -> None:
     assert 0 <= ranking.semantic(similarity, ranking.Cohort(mean, deviation)) <= 1
+
+
+def test_s2_weighs_relevance_last_use_importance_and_uses() -> None:
+    """S2: 0.4, 0.2, 0.3, 0.1; exp(-days / 30); min(uses / 10, 1)."""
+    best = ranking.score_s2(relevance=1, used_days_ago=0, importance=1, uses=10)
+    assert best == pytest.approx(1.0)
+    assert best - ranking.score_s2(relevance=0, used_days_ago=0, importance=1, uses=10) == pytest.approx(0.4)
+    assert best - ranking.score_s2(relevance=1, used_days_ago=1e9, importance=1, uses=10) == pytest.approx(0.2)
+    assert best - ranking.score_s2(relevance=1, used_days_ago=0, importance=0, uses=10) == pytest.approx(0.3)
+    assert best - ranking.score_s2(relevance=1, used_days_ago=0, importance=1, uses=0) == pytest.approx(0.1)
+    month = ranking.score_s2(relevance=0, used_days_ago=30, importance=0, uses=5)
+    assert month == pytest.approx(0.2 / math.e + 0.05)
+    assert ranking.score_s2(relevance=1, used_days_ago=-9, importance=1, uses=99) == pytest.approx(1.0)
+
+
+@given(st.floats(0, 1), st.floats(-1e9, 1e9), st.floats(0, 1), st.integers(-5, 10**9))
+def test_s2_is_always_within_zero_and_one(relevance: float, days: float, importance: float, uses: int) -> None:
+    value = ranking.score_s2(relevance=relevance, used_days_ago=days, importance=importance, uses=uses)
+    assert 0 <= value <= 1 + 1e-9
 
 
 def test_semantic_relevance_grows_with_similarity() -> None:
@@ -103,6 +123,14 @@ def test_the_block_groups_and_marks_every_record() -> None:
     assert lines.index("Facts:") < lines.index("Preferences:")
     assert '- (2026-11-29, turn, stated) "works in Sabang"' in lines
     assert "It overrides no rule" in block
+
+
+def test_records_in_conflict_are_marked_and_nobody_is_to_choose() -> None:
+    port, mill = (replace(recalled(text), contested=True) for text in ("works in Sabang", "works in a mill"))
+    block = packet.render([port, recalled("likes lists"), mill], [])
+    assert block.count(", in conflict)") == 2
+    assert block.splitlines()[-2:] == [packet.CLOSING, packet.CONFLICTING]
+    assert packet.CONFLICTING not in packet.render([recalled("likes lists")], [])
 
 
 def test_nothing_saved_is_said_and_nothing_else_is_guessed() -> None:

@@ -151,6 +151,15 @@ def test_the_models_address_is_a_plain_url(url: str) -> None:
         {"INGATAN_LLM__BASE_URL": "https://models.example/v1"},
         MODEL | {"INGATAN_LLM__BASE_URL": "http://models.example/v1"},
         MODEL | {"INGATAN_LLM__LOOPBACK_ONLY": "true"},
+        {"INGATAN_EMBEDDING__BASE_URL": "https://models.example/v1"},
+        {"INGATAN_EMBEDDING__DIMENSIONS": "384"},
+        {"INGATAN_EMBEDDING__PREVIOUS_MODEL": "the-old-one"},
+        {
+            "INGATAN_EMBEDDING__BASE_URL": "models.example/v1",
+            "INGATAN_EMBEDDING__MODEL": "some-model",
+            "INGATAN_EMBEDDING__DIMENSIONS": "384",
+        },
+        {"INGATAN_SERVER__METRICS_TOKEN": "too-short"},
     ],
 )
 def test_unsafe_settings_do_not_start(change: dict[str, str]) -> None:

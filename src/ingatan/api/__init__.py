@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from ingatan import __version__
 from ingatan.access import Action
-from ingatan.api import consent, conversations, memories, problems, service, workspaces
+from ingatan.api import consent, conversations, memories, metrics, problems, service, workspaces
 from ingatan.api.payload import BodyGate
 from ingatan.app import App
 
@@ -20,10 +20,12 @@ def create(app: App) -> FastAPI:
     """The web application of a running ``app``; it neither starts nor closes it."""
     web = FastAPI(title="Ingatan", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     web.state.app = app
-    for router in (conversations.router, workspaces.router, memories.router, consent.router, service.router):
+    routers = (conversations, workspaces, memories, consent, service, metrics)
+    for router in (module.router for module in routers):
         web.include_router(router)
     problems.install(web)
     web.add_middleware(BodyGate)
+    web.add_middleware(metrics.RequestMeter)
     web.openapi = lambda: _openapi(web)  # type: ignore[method-assign]
     return web
 

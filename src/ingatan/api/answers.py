@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from ingatan.conversations import Conversation, Message
 from ingatan.memories.candidates import Decided
+from ingatan.memories.registry import Act, Chapter
 from ingatan.types import Memory
 from ingatan.workspaces import Member, Workspace
 
@@ -60,8 +63,9 @@ def message(item: Message) -> dict[str, Any]:
     }
 
 
-def memory(item: Memory) -> dict[str, Any]:
-    """One version of a memory with the words it came from."""
+def memory(item: Memory, contested: Mapping[str, Sequence[UUID]] | None = None) -> dict[str, Any]:
+    """One version of a memory with the words it came from, and which others contradict it (slot to ids)."""
+    rivals = (contested or {}).get(item.slot or "", ())
     return {
         "id": str(item.id),
         "version": item.version,
@@ -82,6 +86,29 @@ def memory(item: Memory) -> dict[str, Any]:
             "message_ids": [str(evidence.message_id) for evidence in item.evidence],
             "quote": item.evidence[0].quote if item.evidence else item.text,
         },
+        "conflicts_with": [str(id) for id in rivals if id != item.id and item.id in rivals],
+    }
+
+
+def chapter(item: Chapter) -> dict[str, Any]:
+    """One version in a memory's history: what it said, and by whom, when and why it was written and closed."""
+    return {
+        **memory(item.memory),
+        "policy_version": item.policy_version,
+        "written": _act(item.written),
+        "closed_at": item.closed_at.isoformat() if item.closed_at else None,
+        "closed": _act(item.closed),
+    }
+
+
+def _act(act: Act | None) -> dict[str, Any] | None:
+    if act is None:
+        return None
+    return {
+        "candidate_id": str(act.candidate_id),
+        "by": str(act.writer_id) if act.writer_id else None,
+        "at": act.at.isoformat(),
+        "reasons": list(act.reasons) if act.reasons is not None else None,
     }
 
 

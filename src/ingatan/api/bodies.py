@@ -10,6 +10,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ingatan import text as texts
+from ingatan.memories.ranking import Ranking
 from ingatan.memories.slots import Slot
 from ingatan.types import TYPE_ALIASES, MemoryType, MessageRole
 
@@ -187,7 +188,8 @@ class RecallQuestion(Body):
     conversation_id: UUID | None = None
     top_k: Annotated[int, Field(ge=1, le=50)] | None = None
     max_chars: Annotated[int, Field(ge=100, le=20_000)] | None = None
-    ranking: Literal["s1"] | None = None
+    ranking: Ranking | None = None
+    as_of: Said = None
 
 
 class SelfSource(Body):

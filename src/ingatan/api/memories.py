@@ -43,11 +43,12 @@ def listed(
     before = (datetime.fromisoformat(position[0]), UUID(position[1]), int(position[2])) if position else None
     with app.database.read(caller) as connection:
         items = registry.page(connection, caller, status=status, before=before, limit=limit + 1, now=datetime.now(UTC))
+        contested = registry.conflicts(connection, caller) if status is MemoryStatus.ACTIVE else {}
     following = None
     if len(items) > limit:
         last = items[limit - 1]
         following = app.cursors.seal(caller, listing, last.recorded_at, last.id, last.version)
-    return answers.listing([answers.memory(item) for item in items[:limit]], following)
+    return answers.listing([answers.memory(item, contested) for item in items[:limit]], following)
 
 
 @router.get("/memories/{id}")
@@ -60,11 +61,11 @@ def read(app: Running, caller: Reader, id: UUID) -> dict[str, Any]:
 
 @router.get("/memories/{id}/versions")
 def versions(app: Running, caller: Reader, id: UUID) -> dict[str, Any]:
-    """Every version of one memory, newest first."""
+    """Every version of one memory, newest first, with what it replaced or was replaced by: who, when and why."""
     app.steward.check_sees(caller)
     with app.database.read(caller) as connection:
-        found = registry.versions(connection, caller, id)
-    return answers.listing([answers.memory(item) for item in found], None)
+        found = registry.history(connection, caller, id)
+    return answers.listing([answers.chapter(item) for item in found], None)
 
 
 @router.patch("/memories/{id}")

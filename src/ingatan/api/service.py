@@ -26,14 +26,20 @@ Verifier = Annotated[Principal, Depends(needs(Action.AUDIT_VERIFY))]
 def recall(app: Running, caller: Asker, body: RecallQuestion) -> dict[str, Any]:
     """What is remembered about the caller that helps with this question; never an instruction, never evidence."""
     packet = app.gateway.recall(
-        caller, body.query, conversation_id=body.conversation_id, top_k=body.top_k, max_chars=body.max_chars
+        caller,
+        body.query,
+        conversation_id=body.conversation_id,
+        top_k=body.top_k,
+        max_chars=body.max_chars,
+        formula=body.ranking,
+        as_of=body.as_of,
     )
     return {
         "memories": [record.as_json() for record in packet.memories],
         "prompt": packet.prompt,
         "notes": [{"code": note.value, "text": NOTES[note]} for note in packet.notes],
         "degraded": packet.degraded,
-        "conflicts": [],
+        "conflicts": [conflict.as_json() for conflict in packet.conflicts],
     }
 
 

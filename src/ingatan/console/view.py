@@ -30,6 +30,7 @@ class View:
     chosen: Conversation | None
     turns: tuple[Message, ...]
     memories: tuple[Memory, ...]
+    contested: frozenset[UUID]
     refused: tuple[Decided, ...]
     consent: Consent
     due_at: datetime | None
@@ -57,10 +58,12 @@ def look(app: App, principal: Principal, *, conversation_id: UUID | None, fresh:
             chosen = listed[0]
         turns = conversations.window(connection, principal, chosen.id, last=TURNS_SHOWN) if chosen else []
         memories: list[Memory] = []
+        contested: dict[str, tuple[UUID, ...]] = {}
         if app.steward.sees_memories(principal):
             memories = registry.page(
                 connection, principal, status=MemoryStatus.ACTIVE, before=None, limit=MEMORIES_SHOWN, now=now
             )
+            contested = registry.conflicts(connection, principal)
         refused = candidates.decisions(
             connection, principal, decision=Outcome.REJECT, before=None, limit=DECISIONS_SHOWN
         )
@@ -72,6 +75,7 @@ def look(app: App, principal: Principal, *, conversation_id: UUID | None, fresh:
         chosen=chosen,
         turns=tuple(turns),
         memories=tuple(memories),
+        contested=frozenset(id for ids in contested.values() for id in ids),
         refused=tuple(refused),
         consent=consent,
         due_at=due(ends_at, app.next_sweep_at, memory.sweep_interval_seconds) if learning else None,

@@ -14,12 +14,13 @@ from uuid import UUID
 
 from ingatan import erasure, subjects, suppressions
 from ingatan.audit import AuditAction, Entry
-from ingatan.embeddings import Vector
+from ingatan.embeddings import NO_VECTORS, Vectors
 from ingatan.languages.detect import language_of
 from ingatan.memories import policy, registry
 from ingatan.memories.decision_context import Known, Limits, Mode, PolicyContext, Writer
 from ingatan.memories.refusals import Refusal
 from ingatan.storage.database import Connection
+from ingatan.telemetry import Event, event
 from ingatan.types import (
     Candidate,
     Decision,
@@ -44,7 +45,6 @@ class Terms:
     limits: Limits
     mode: Mode
     erasure_key: bytes
-    model_id: int
     now: datetime
 
 
@@ -66,6 +66,17 @@ class Settled:
     def wrote(self) -> bool:
         """Whether a new version stands in the registry."""
         return any(entry.action is AuditAction.MEMORY_WRITTEN for entry in self.entries)
+
+    def announce(self) -> None:
+        """Tell what was decided, for the metrics; call once it is committed."""
+        event(
+            Event.CANDIDATE_DECIDED,
+            level="debug",
+            decision=self.decision.outcome.value,
+            reasons=[reason.value for reason in self.decision.reasons],
+            written=int(self.wrote),
+            closed=sum(entry.action is AuditAction.MEMORY_CLOSED for entry in self.entries),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +205,7 @@ def settle(
     *,
     candidate_id: UUID | None = None,
     turns: Mapping[UUID, Turn] | None = None,
-    vectors: Mapping[str, Vector] | None = None,
+    vectors: Vectors = NO_VECTORS,
     written_in_conversation: int = 0,
 ) -> Settled:
     """Decide on ``candidate`` and carry it out. Call under the subject's lock; append ``entries`` to the audit last."""
@@ -218,7 +229,7 @@ def settle(
             closing = [memory for memory in state.active if memory.id in decision.closes]
             entries.append(_suppress(connection, principal, candidate, closing, terms, candidate_id))
         for id in decision.closes:
-            if registry.retire(connection, principal, id, closed):
+            if registry.retire(connection, principal, id, closed, candidate_id=candidate_id):
                 entries.append(_entry(AuditAction.MEMORY_CLOSED, id, status=closed.value, candidate_id=candidate_id))
         if decision.reinforces is not None:
             registry.reinforce(
@@ -231,7 +242,7 @@ def settle(
             )
             entries.append(_entry(AuditAction.MEMORY_REINFORCED, decision.reinforces, candidate_id=candidate_id))
         elif candidate.operation is not Operation.DELETE:
-            memory_id = _write(connection, principal, candidate, decision, candidate_id, updated, terms, vectors or {})
+            memory_id = _write(connection, principal, candidate, decision, candidate_id, updated, terms, vectors)
             entries.append(_entry(AuditAction.MEMORY_WRITTEN, memory_id, candidate_id=candidate_id))
     record = Record(
         id=candidate_id,
@@ -322,12 +333,12 @@ def _write(
     candidate_id: UUID,
     updated: Memory | None,
     terms: Terms,
-    vectors: Mapping[str, Vector],
+    vectors: Vectors,
 ) -> UUID:
     id, version = new_id(), 1
     if updated is not None:
         id, version = updated.id, updated.version + 1
-        registry.retire(connection, principal, updated.id, MemoryStatus.SUPERSEDED)
+        registry.retire(connection, principal, updated.id, MemoryStatus.SUPERSEDED, candidate_id=candidate_id)
     direct = candidate.source is not SourceKind.TURN
     marks = erasure.marks(
         terms.erasure_key,
@@ -356,7 +367,7 @@ def _write(
             expires_at=candidate.expires_at,
             evidence=candidate.evidence,
             vector=vectors.get(decision.text),
-            model_id=terms.model_id,
+            model_id=vectors.model_id,
             marks=tuple(marks),
         ),
     )

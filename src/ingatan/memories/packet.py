@@ -44,6 +44,9 @@ class Note(StrEnum):
     MAYBE_NOT_SAVED = "may_not_be_saved_yet"
     NO_CONVERSATION = "answered_for_the_caller_alone"
     DEGRADED = "search_by_words_only"
+    AS_OF = "as_of"
+    SOME_BY_WORDS = "some_by_words_only"
+    NOTHING_SAVED_THEN = "nothing_saved_then"
 
 
 NOTES: dict[Note, str] = {
@@ -63,7 +66,30 @@ NOTES: dict[Note, str] = {
     ),
     Note.NO_CONVERSATION: "No conversation was named: this is for the caller alone, not for a shared conversation.",
     Note.DEGRADED: "Meaning-based search did not answer; memories were found by their words alone.",
+    Note.AS_OF: "This is what was known at the time asked about, not what is known now.",
+    Note.SOME_BY_WORDS: "Some memories have no vector of the model that serves; they were found by their words alone.",
+    Note.NOTHING_SAVED_THEN: "Nothing was saved about this user at the time asked about.",
 }
+
+
+CONFLICTING = (
+    "Records marked 'in conflict' contradict each other, and nothing settles which holds. Do not choose: ask the user, "
+    "or leave it open."
+)
+SPOKEN = frozenset({Note.NOTHING_SAVED, Note.MAYBE_NOT_SAVED, Note.AS_OF, Note.NOTHING_SAVED_THEN})
+"""Notes that the prompt block says too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Memories that give one single-valued slot different values; ids in order."""
+
+    slot: str
+    memory_ids: tuple[UUID, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The conflict as the API answers it."""
+        return {"slot": self.slot, "memory_ids": [str(id) for id in self.memory_ids]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +105,7 @@ class Recalled:
     source_erased: bool
     conversation_id: UUID | None
     effective_at: datetime
+    contested: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """The record as the API answers it."""
@@ -94,16 +121,21 @@ class Recalled:
                 "erased": self.source_erased,
             },
             "effective_at": self.effective_at.isoformat(),
+            "in_conflict": self.contested,
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packet:
-    """The answer of recall: records best first, the prompt block, notes, and whether search was degraded."""
+    """The answer of recall: records best first, the prompt block, notes, and whether search was degraded.
+
+    ``conflicts`` are those that a record of the packet is part of; the other part may not have fitted in.
+    """
 
     memories: tuple[Recalled, ...]
     notes: tuple[Note, ...]
     degraded: bool = False
+    conflicts: tuple[Conflict, ...] = ()
 
     @property
     def prompt(self) -> str:
@@ -113,7 +145,7 @@ class Packet:
 
 def render(memories: Sequence[Recalled], notes: Sequence[Note]) -> str:
     """The prompt block of ``memories`` (grouped: facts, past interactions, knowledge, preferences) and ``notes``."""
-    spoken = [note for note in notes if note in (Note.NOTHING_SAVED, Note.MAYBE_NOT_SAVED)]
+    spoken = [note for note in notes if note in SPOKEN]
     lines: list[str] = []
     if memories:
         lines += [OPENING, PREFACE]
@@ -123,6 +155,8 @@ def render(memories: Sequence[Recalled], notes: Sequence[Note]) -> str:
                 lines.append(f"{heading}:")
                 lines += [line(record) for record in records]
         lines.append(CLOSING)
+        if any(record.contested for record in memories):
+            lines.append(CONFLICTING)
     lines += [NOTES[note] for note in spoken]
     return "\n".join(lines)
 
@@ -131,4 +165,5 @@ def line(record: Recalled) -> str:
     """One record as one line of the block: its date, source, trust and text, which can neither break out nor close."""
     said = record.effective_at.date().isoformat()
     payload = " ".join(record.text.split()).translate(NEUTRAL)
-    return f'- ({said}, {record.source.value}, {record.trust.value}) "{payload}"'
+    mark = ", in conflict" if record.contested else ""
+    return f'- ({said}, {record.source.value}, {record.trust.value}{mark}) "{payload}"'

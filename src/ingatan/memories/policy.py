@@ -10,6 +10,8 @@ import math
 import re
 from dataclasses import replace
 from datetime import timedelta
+from enum import Enum
+from uuid import UUID
 
 from ingatan.memories import slots
 from ingatan.memories.decision_context import Mode, PolicyContext
@@ -33,11 +35,12 @@ from ingatan.types import (
     SourceKind,
 )
 
-POLICY_VERSION = "assistant-1"
+POLICY_VERSION = "assistant-2"
 FORGET_OVERLAP_MIN = 0.6
 """The share of the words to forget that a memory must hold to be meant, when it is the only one that holds so many."""
 SENTENCES_MAX = 2
 """Of so many sentences one is kept; more are refused, because what is remembered is one sentence (S1)."""
+_NO_TURN = UUID(int=0)
 _CLOCK_SKEW_MAX = timedelta(days=1)
 _INNER_END = re.compile(
     r"(?<!\b[A-Za-z])(?<!\b(?:Mr|Dr|No|Jl|St|Ir|vs|Tn|Ny|Tp|TP|Kp))(?<!\b(?:Mrs|Plt|dll|dsb|ThS|etc|Jln|Kab|Kec))"
@@ -188,15 +191,58 @@ def _same(candidate: Candidate, grounding: Grounding, context: PolicyContext) ->
         if digest(memory.text) == key or (not correcting and _same_value(candidate, grounding.text, memory)):
             if correcting:
                 return _reject(Reason.DUPLICATE)
-            return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.DUPLICATE,), text=memory.text, reinforces=memory.id)
+            return _again(candidate, memory, Reason.DUPLICATE, context)
     for memory in _own(list(context.expired), candidate):
         if digest(memory.text) == key:
             if correcting:
                 return _reject(Reason.DUPLICATE)
             if len(_own(list(context.active), candidate)) >= context.limits.max_active:
                 return _reject(Reason.CAP_ACTIVE)
-            return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.RENEWED,), text=memory.text, reinforces=memory.id)
+            return _again(candidate, memory, Reason.RENEWED, context)
     return None
+
+
+def _again(candidate: Candidate, memory: Memory, reason: Reason, context: PolicyContext) -> Decision:
+    """Said again, ``memory`` is confirmed; what contradicts it and is weaker or older is closed by that."""
+    rivals = [other for other in _rivals(candidate, context) if other.id != memory.id]
+    closes = tuple(other.id for other in rivals if _standing(candidate, other) is Standing.REPLACES)
+    reasons = (reason, Reason.SUPERSEDES) if closes else (reason,)
+    return Decision(outcome=Outcome.ACCEPT, reasons=reasons, text=memory.text, closes=closes, reinforces=memory.id)
+
+
+class Standing(Enum):
+    """How a new statement stands to one that it contradicts."""
+
+    REPLACES = "replaces"
+    CONFLICTS = "conflicts"
+    OUTDATED = "outdated"
+
+
+def _standing(candidate: Candidate, memory: Memory) -> Standing:
+    """By authority, then by date: what neither settles is a conflict, and both stay until the person settles it."""
+    age = _newness(candidate, memory)
+    if age < 0:
+        return Standing.OUTDATED
+    weaker = AUTHORITY[candidate.source] < AUTHORITY[memory.source]
+    return Standing.CONFLICTS if weaker or age == 0 else Standing.REPLACES
+
+
+def _newness(candidate: Candidate, memory: Memory) -> int:
+    """1 if the candidate was said after the memory, -1 before it, 0 if that cannot be told. Told directly: now."""
+    if candidate.source is not SourceKind.TURN:
+        return 1
+    said = (candidate.effective_at, max((item.message_id for item in candidate.evidence), default=_NO_TURN))
+    known = (memory.effective_at, max((item.message_id for item in memory.evidence), default=_NO_TURN))
+    if said[0] == known[0] and _NO_TURN in (said[1], known[1]):
+        return 0
+    return (said > known) - (said < known)
+
+
+def _rivals(candidate: Candidate, context: PolicyContext) -> list[Memory]:
+    """The person's active memories that fill the candidate's slot, if that holds one value at a time."""
+    if candidate.slot is None or not slots.single_valued(candidate.slot):
+        return []
+    return [memory for memory in _own(list(context.active), candidate) if memory.slot == candidate.slot]
 
 
 def _same_value(candidate: Candidate, text: str, memory: Memory) -> bool:
@@ -208,24 +254,23 @@ def _same_value(candidate: Candidate, text: str, memory: Memory) -> bool:
 def _new(candidate: Candidate, grounding: Grounding, context: PolicyContext) -> Decision:
     """The decision for a new statement: it supersedes what it replaces, conflicts with it, or stands beside it."""
     active = _own(list(context.active), candidate)
-    replaced: list[Memory] = []
-    if candidate.slot is not None and slots.single_valued(candidate.slot):
-        replaced = [memory for memory in active if memory.slot == candidate.slot]
+    rivals = _rivals(candidate, context)
     if candidate.operation is Operation.UPDATE:
         target = next((memory for memory in active if memory.id == candidate.target_id), None)
         if target is None:
             return _reject(Reason.NOTHING_TO_CLOSE)
-        if target not in replaced and _replaces(candidate, grounding, target):
-            replaced.append(target)
-    for memory in replaced:
-        lower = AUTHORITY[candidate.source] < AUTHORITY[memory.source]
-        older = candidate.source is SourceKind.TURN and candidate.effective_at <= memory.effective_at
-        if lower or older:
-            return _reject(Reason.CONTRADICTION)
-    if replaced:
-        closes = tuple(memory.id for memory in replaced)
-        return Decision(outcome=Outcome.ACCEPT, reasons=(Reason.SUPERSEDES,), text=grounding.text, closes=closes)
-    return _capped(candidate, Reason.ACCEPTED, grounding.text, (), context)
+        if target not in rivals and _replaces(candidate, grounding, target):
+            rivals.append(target)
+    standings = [_standing(candidate, memory) for memory in rivals]
+    if Standing.OUTDATED in standings:
+        return _reject(Reason.CONTRADICTION)
+    reason = Reason.CONFLICT if Standing.CONFLICTS in standings else Reason.SUPERSEDES if rivals else Reason.ACCEPTED
+    closes = tuple(
+        memory.id for memory, standing in zip(rivals, standings, strict=True) if standing is Standing.REPLACES
+    )
+    if closes:
+        return Decision(outcome=Outcome.ACCEPT, reasons=(reason,), text=grounding.text, closes=closes)
+    return _capped(candidate, reason, grounding.text, context)
 
 
 def _replaces(candidate: Candidate, grounding: Grounding, target: Memory) -> bool:
@@ -236,12 +281,12 @@ def _replaces(candidate: Candidate, grounding: Grounding, target: Memory) -> boo
     return any(corrects(quote) and about & set(content(quote)) for quote in grounding.quotes)
 
 
-def _capped(candidate: Candidate, reason: Reason, text: str, closes: tuple[()], context: PolicyContext) -> Decision:
+def _capped(candidate: Candidate, reason: Reason, text: str, context: PolicyContext) -> Decision:
     if context.written_in_conversation >= context.limits.max_new:
         return _reject(Reason.CAP_NEW)
     if len(_own(list(context.active), candidate)) >= context.limits.max_active:
         return _reject(Reason.CAP_ACTIVE)
-    return Decision(outcome=Outcome.ACCEPT, reasons=(reason,), text=text, closes=closes)
+    return Decision(outcome=Outcome.ACCEPT, reasons=(reason,), text=text)
 
 
 def _delete(candidate: Candidate, context: PolicyContext) -> Decision:

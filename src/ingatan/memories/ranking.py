@@ -1,6 +1,7 @@
 """Ranking: pure arithmetic that orders eligible memories for one question.
 
 Score = weight_relevance * relevance + weight_recency * recency + weight_importance * importance, each in [0, 1] (S1).
+S2's alternative adds how often a memory was used, and takes recency from its last use.
 Relevance mixes calibrated semantic similarity with lexical overlap. Raw cosines of one model bunch together (S2's
 thresholds would hold for nearly every pair), so each is centred and scaled by the question's own similarity to a
 shipped cohort of sentences in the memory's language, then squashed.
@@ -14,6 +15,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
@@ -31,6 +33,19 @@ STEM_CHARS = 5
 
 
 _WORD = re.compile(r"[^\W_]+")
+
+
+S2_RELEVANCE, S2_RECENCY, S2_IMPORTANCE, S2_ACCESS = 0.4, 0.2, 0.3, 0.1
+S2_RECENCY_DAYS = 30.0
+S2_USES_FULL = 10
+"""S2's weights; recency is exp(-days / 30) since the last use, access min(uses / 10, 1)."""
+
+
+class Ranking(StrEnum):
+    """Which formula orders memories."""
+
+    S1 = "s1"
+    S2 = "s2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,3 +138,10 @@ def recency(age_days: float, half_life_days: float) -> float:
 def score(*, relevance: float, recency: float, importance: float, weights: Weights) -> float:
     """The S1 score; always finite."""
     return weights.relevance * relevance + weights.recency * recency + weights.importance * importance
+
+
+def score_s2(*, relevance: float, used_days_ago: float, importance: float, uses: int) -> float:
+    """The S2 score in [0, 1]; always finite. A use in the future counts as now."""
+    recent = math.exp(-min(max(used_days_ago, 0.0) / S2_RECENCY_DAYS, 700.0))
+    used = min(max(uses, 0) / S2_USES_FULL, 1.0)
+    return S2_RELEVANCE * relevance + S2_RECENCY * recent + S2_IMPORTANCE * importance + S2_ACCESS * used

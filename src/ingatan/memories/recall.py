@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+from uuid import UUID
 
-from ingatan.embeddings import Vector
+from ingatan.embeddings import Vector, Vectors
 from ingatan.errors import BadRequest
-from ingatan.memories import packet, ranking
-from ingatan.memories.packet import Recalled
+from ingatan.memories import packet, ranking, slots
+from ingatan.memories.packet import Conflict, Recalled
+from ingatan.memories.ranking import Ranking
 from ingatan.memories.registry import SERVED_TYPES
 from ingatan.storage.database import Database
 from ingatan.text import visible
@@ -57,19 +59,59 @@ def check_query(query: str) -> str:
     return query
 
 
-def eligible(database: Database, principal: Principal, *, vector: Vector | None, model_id: int) -> Eligible:
-    """Everything the caller may be reminded of now, in one round trip; with ``vector`` also the similarities."""
+def eligible(
+    database: Database,
+    principal: Principal,
+    *,
+    vector: Vector | None,
+    model_id: int,
+    with_uses: bool = False,
+) -> Eligible:
+    """Everything the caller may be reminded of now, in one round trip; with ``vector`` also the similarities.
+
+    ``with_uses`` reads how often and when each was last used too, which ranking ``s2`` needs.
+    """
     rows = database.fetch(
         principal,
-        "recall.eligible",
+        "recall.eligible_used" if with_uses else "recall.eligible",
         tenant_id=principal.tenant_id,
         subject_id=principal.subject_id,
         types=SERVED_TYPES,
         vector=vector,
         model_id=model_id,
     )
+    return _found(rows)
+
+
+def eligible_then(
+    database: Database, principal: Principal, as_of: datetime, *, vector: Vector | None, model_id: int
+) -> Eligible:
+    """What the caller could have been reminded of at ``as_of``, without what was closed on request or erased since."""
+    rows = database.fetch(
+        principal,
+        "recall.as_of",
+        tenant_id=principal.tenant_id,
+        subject_id=principal.subject_id,
+        types=SERVED_TYPES,
+        vector=vector,
+        model_id=model_id,
+        as_of=as_of,
+    )
+    return _found(rows)
+
+
+def _found(rows: Sequence[Any]) -> Eligible:
     consent = rows[0].consent if rows else "unset"
     return Eligible(consent, [row for row in rows if row.id is not None])
+
+
+def with_similarities(found: Eligible, query: Vector, vectors: Vectors) -> Eligible:
+    """``found`` with the similarity of those rows that had none and whose text has a vector in ``vectors``."""
+    rows = []
+    for row in found.rows:
+        vector = vectors.get(row.text) if row.similarity is None else None
+        rows.append(row if vector is None else row._replace(similarity=float(query @ vector)))
+    return Eligible(found.consent, rows)
 
 
 def rank(
@@ -80,35 +122,63 @@ def rank(
     weights: ranking.Weights,
     ignored_words: frozenset[str],
     now: datetime,
+    formula: Ranking = Ranking.S1,
 ) -> list[Scored]:
-    """All of ``found``, best first by (score, id). Rows without a vector are ranked by their words."""
+    """All of ``found``, best first by (score, id). Rows without a vector are ranked by their words.
+
+    ``s2`` needs rows read with their uses.
+    """
     asked = ranking.stems(query[:COMPARED_CHARS_MAX], ignored_words)
     shares = ranking.overlaps(asked, [row.text for row in found.rows])
     likely = next(iter(cohorts.values()), None)
     at = now.timestamp()
-    scored = [
-        Scored(
-            ranking.score(
-                relevance=ranking.relevance(row.similarity, cohorts.get(row.language, likely), overlap),
+    scored: list[Scored] = []
+    for row, overlap in zip(found.rows, shares, strict=True):
+        relevance = ranking.relevance(row.similarity, cohorts.get(row.language, likely), overlap)
+        if formula is Ranking.S2:
+            used = row.used_at if row.used_at is not None else row.confirmed_at
+            score = ranking.score_s2(
+                relevance=relevance,
+                used_days_ago=(at - used) / DAY_SECONDS,
+                importance=row.importance,
+                uses=row.uses or 0,
+            )
+        else:
+            score = ranking.score(
+                relevance=relevance,
                 recency=ranking.recency((at - row.confirmed_at) / DAY_SECONDS, weights.half_life_days),
                 importance=row.importance,
                 weights=weights,
-            ),
-            row,
-        )
-        for row, overlap in zip(found.rows, shares, strict=True)
-    ]
+            )
+        scored.append(Scored(score, row))
     return sorted(scored, key=lambda item: (-item.score, item.row.id.bytes))
 
 
-def fit(ranked: Sequence[Scored], bounds: Bounds) -> tuple[Recalled, ...]:
-    """The best ``top_k`` that fit into ``max_chars`` of prompt block; one too long for the rest is passed over."""
+def conflicts(found: Eligible) -> tuple[Conflict, ...]:
+    """Slots that hold one value at a time and that several of ``found`` fill, by slot: neither source, scope nor date
+    settled which holds."""
+    by_slot: dict[str, list[UUID]] = {}
+    for row in found.rows:
+        if row.slot is not None and slots.single_valued(row.slot):
+            by_slot.setdefault(row.slot, []).append(row.id)
+    return tuple(
+        Conflict(slot, tuple(sorted(ids, key=lambda id: id.bytes)))
+        for slot, ids in sorted(by_slot.items())
+        if len(ids) > 1
+    )
+
+
+def fit(ranked: Sequence[Scored], bounds: Bounds, contested: frozenset[UUID] = frozenset()) -> tuple[Recalled, ...]:
+    """The best ``top_k`` that fit into ``max_chars`` of prompt block; one too long for the rest is passed over.
+
+    Those of ``contested`` are marked as being in conflict.
+    """
     chosen: list[Recalled] = []
     left = bounds.max_chars
     for item in ranked:
         if len(chosen) == bounds.top_k:
             break
-        record = _recalled(item)
+        record = _recalled(item, item.row.id in contested)
         cost = len(packet.line(record)) + 1
         if cost <= left:
             chosen.append(record)
@@ -116,7 +186,7 @@ def fit(ranked: Sequence[Scored], bounds: Bounds) -> tuple[Recalled, ...]:
     return tuple(chosen)
 
 
-def _recalled(item: Scored) -> Recalled:
+def _recalled(item: Scored, contested: bool) -> Recalled:
     row = item.row
     return Recalled(
         id=row.id,
@@ -128,4 +198,5 @@ def _recalled(item: Scored) -> Recalled:
         source_erased=row.source_erased,
         conversation_id=row.conversation_id,
         effective_at=datetime.fromtimestamp(row.effective_at, UTC),
+        contested=contested,
     )

@@ -14,10 +14,12 @@ from uuid import UUID
 
 from ingatan import text as texts
 from ingatan.embeddings import Vector
-from ingatan.errors import NotFound, StartRefused
+from ingatan.errors import NotFound
+from ingatan.memories import slots
 from ingatan.storage.database import Connection
 from ingatan.types import Evidence, Memory, MemoryStatus, MemoryType, Principal, SourceKind, Trust
 
+HISTORY_MAX = 200
 SERVED_TYPES = [kind.value for kind in MemoryType]
 """Rows of any other type (S1's ``reflection``) are never served; they are erased with their owner."""
 
@@ -27,6 +29,7 @@ class NewVersion:
     """A version to be written. ``vector`` None means the embedder did not answer: it is made later.
 
     ``marks`` are the keyed hashes (32 bytes each) under which it is recognised once it has been erased.
+    ``model_id`` is the model of ``vector``; vectors of other models that are in use are made later as well.
     """
 
     id: UUID
@@ -45,8 +48,32 @@ class NewVersion:
     expires_at: datetime | None
     evidence: tuple[Evidence, ...]
     vector: Vector | None
-    model_id: int
+    model_id: int | None
     marks: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """By which candidate a version was written or closed, when, by whom (its writer) and why (its reasons).
+
+    Writer and reasons are None when the record of the decision was erased.
+    """
+
+    candidate_id: UUID
+    at: datetime
+    writer_id: UUID | None
+    reasons: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chapter:
+    """One version in the history of a memory."""
+
+    memory: Memory
+    policy_version: str
+    written: Act | None
+    closed_at: datetime | None
+    closed: Act | None
 
 
 def active(connection: Connection, principal: Principal, now: datetime) -> list[Memory]:
@@ -95,12 +122,46 @@ def get(connection: Connection, principal: Principal, id: UUID) -> Memory:
     return _with_evidence(connection, principal, [row])[0]
 
 
-def versions(connection: Connection, principal: Principal, id: UUID) -> list[Memory]:
-    """Every version of one memory of the caller, newest first. Raises NotFound when there is none."""
-    rows = connection.all("registry.versions", tenant_id=principal.tenant_id, id=id, types=SERVED_TYPES)
+def history(connection: Connection, principal: Principal, id: UUID) -> list[Chapter]:
+    """Every version of one memory of the caller, newest first, with what it replaced or was replaced by.
+
+    Bounded by HISTORY_MAX. Raises NotFound when there is none.
+    """
+    rows = connection.all(
+        "registry.history", tenant_id=principal.tenant_id, id=id, types=SERVED_TYPES, limit=HISTORY_MAX
+    )
     if not rows:
         raise NotFound("There is no such memory, or it is not yours.")
-    return _with_evidence(connection, principal, rows)
+    found = _with_evidence(connection, principal, rows)
+    return [
+        Chapter(
+            memory=memory,
+            policy_version=row.policy_version,
+            written=_act(row.candidate_id, row.recorded_at, row.written_by, row.written_for),
+            closed_at=row.retired_at,
+            closed=_act(row.retired_by, row.retired_at, row.closed_by, row.closed_for),
+        )
+        for memory, row in zip(found, rows, strict=True)
+    ]
+
+
+def _act(candidate_id: UUID | None, at: datetime, writer_id: UUID | None, reasons: list[str] | None) -> Act | None:
+    if candidate_id is None:
+        return None
+    return Act(
+        candidate_id=candidate_id,
+        at=at,
+        writer_id=writer_id,
+        reasons=None if reasons is None else tuple(reasons),
+    )
+
+
+def conflicts(connection: Connection, principal: Principal) -> dict[str, tuple[UUID, ...]]:
+    """Single-valued slots that active memories of the caller fill with different values: slot to memory ids."""
+    rows = connection.all(
+        "registry.conflicts", **_owner(principal), types=SERVED_TYPES, slots=sorted(slots.SINGLE_VALUED)
+    )
+    return {row.slot: tuple(row.ids) for row in rows}
 
 
 def write(connection: Connection, principal: Principal, new: NewVersion) -> None:
@@ -136,18 +197,21 @@ def write(connection: Connection, principal: Principal, new: NewVersion) -> None
         )
         for n, evidence in enumerate(new.evidence):
             connection.run("registry.insert_evidence", **key, n=n, message_id=evidence.message_id, quote=evidence.quote)
-        if new.vector is not None:
-            connection.run("registry.insert_vector", **key, model_id=new.model_id, v=new.vector)
-        else:
-            connection.run("registry.await_vector", **key, subject_id=principal.subject_id)
+        written = new.model_id if new.vector is not None else None
+        if written is not None:
+            connection.run("registry.insert_vector", **key, model_id=written, v=new.vector)
+        connection.run("registry.await_vectors", **key, subject_id=principal.subject_id, model_id=written)
 
 
-def retire(connection: Connection, principal: Principal, id: UUID, status: MemoryStatus) -> bool:
-    """Close the active version with ``status`` and drop its vector; False if there was no active version."""
+def retire(
+    connection: Connection, principal: Principal, id: UUID, status: MemoryStatus, *, candidate_id: UUID | None
+) -> bool:
+    """Close the active version with ``status`` and drop its vectors; False if there was no active version."""
     keys = {"tenant_id": principal.tenant_id, "id": id}
-    if not connection.run("registry.retire", **keys, status=status.value):
+    if not connection.run("registry.retire", **keys, status=status.value, retired_by=candidate_id):
         return False
     connection.run("registry.drop_vectors", **keys, subject_id=principal.subject_id)
+    connection.run("registry.drop_pending", **keys)
     return True
 
 
@@ -171,27 +235,6 @@ def reinforce(
             expires_at=expires_at,
         )
     )
-
-
-def add_vector(
-    connection: Connection, principal: Principal, *, memory_id: UUID, version: int, model_id: int, vector: Vector
-) -> None:
-    """Store a vector that was still to be made, unless its version is no longer served."""
-    key = {"tenant_id": principal.tenant_id, "memory_id": memory_id, "version": version}
-    connection.run("registry.insert_vector", **key, model_id=model_id, v=vector)
-    connection.run("registry.vector_done", **key)
-
-
-def model_id(connection: Connection, name: str, dimensions: int) -> int:
-    """The number of an embedding model in this database, made on first sight."""
-    row = connection.one("registry.model", name=name)
-    if row is None:
-        connection.run("registry.add_model", name=name, dimensions=dimensions)
-        row = connection.one("registry.model", name=name)
-    assert row is not None
-    if row.dimensions != dimensions:
-        raise StartRefused(f"The embedding model '{name}' had {row.dimensions} dimensions and now has {dimensions}.")
-    return int(row.id)
 
 
 def _owner(principal: Principal) -> dict[str, UUID]:

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -154,6 +155,16 @@ class Connection:
                 self._driver.execute(statement, prepare=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolUsage:
+    """Connections of a pool at one moment, and requests that wait for one."""
+
+    open: int
+    idle: int
+    limit: int
+    waiting: int
+
+
 class Database:
     """A pool of at most ``pool_size`` connections as the unprivileged service role.
 
@@ -207,6 +218,16 @@ class Database:
     def close(self) -> None:
         """Give all connections back to the server; what is still running fails."""
         self._pool.close()
+
+    def pool_usage(self) -> PoolUsage:
+        """How many connections are open and idle, and who waits."""
+        found = self._pool.get_stats()
+        return PoolUsage(
+            open=found["pool_size"],
+            idle=found["pool_available"],
+            limit=found["pool_max"],
+            waiting=found["requests_waiting"],
+        )
 
     def read(self, principal: Principal, *, power: Power = Power.PERSON) -> AbstractContextManager[Connection]:
         """A read-only transaction in the principal's scope."""

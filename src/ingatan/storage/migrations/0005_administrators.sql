@@ -40,7 +40,7 @@ select m.id,
        m.subject_id as "userId",
        m.type,
        m.text,
-       newest.v as embedding,
+       serving.v as embedding,
        m.importance,
        m.status,
        m.conversation_id as "sourceConversationId",
@@ -52,8 +52,8 @@ from memories m
 left join lateral (
     select e.v from memory_embeddings e
     where e.tenant_id = m.tenant_id and e.scope_id = m.scope_id and e.memory_id = m.id and e.version = m.version
-    order by e.model_id desc limit 1
-) newest on true
+      and e.model_id = (select s.id from embedding_models s where s.state = 'serving')
+) serving on true
 left join lateral (
     select array_agg(q.message_id order by q.n) as ids from memory_evidence q
     where q.tenant_id = m.tenant_id and q.memory_id = m.id and q.version = m.version

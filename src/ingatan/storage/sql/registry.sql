@@ -36,11 +36,35 @@ from memories
 where tenant_id = %(tenant_id)s and id = %(id)s and status = 'active' and type = any(%(types)s)
   and (expires_at is null or expires_at > now());
 
--- name: registry.versions
--- Every version of one memory of the caller, newest first.
-select id, version, subject_id, type, slot, text, language, importance, trust, status, source_kind, conversation_id,
-       effective_at, recorded_at, confirmed_at, expires_at
-from memories where tenant_id = %(tenant_id)s and id = %(id)s and type = any(%(types)s) order by version desc;
+-- name: registry.history
+-- Every version of a memory of the caller, of what it replaced under another id and of what replaced it, with the
+-- decisions that wrote and closed each; newest first, bounded.
+with recursive chain as (
+    select m.id from memories m where m.tenant_id = %(tenant_id)s and m.id = %(id)s
+    union
+    select other.id
+    from chain c
+    join memories m on m.tenant_id = %(tenant_id)s and m.id = c.id
+    join memories other
+        on other.tenant_id = m.tenant_id and (other.retired_by = m.candidate_id or other.candidate_id = m.retired_by)
+)
+select m.id, m.version, m.subject_id, m.type, m.slot, m.text, m.language, m.importance, m.trust, m.status,
+       m.source_kind, m.conversation_id, m.effective_at, m.recorded_at, m.confirmed_at, m.expires_at, m.policy_version,
+       m.candidate_id, w.writer_id as written_by, w.reasons as written_for,
+       m.retired_at, m.retired_by, r.writer_id as closed_by, r.reasons as closed_for
+from memories m
+left join candidates w on w.tenant_id = m.tenant_id and w.id = m.candidate_id
+left join candidates r on r.tenant_id = m.tenant_id and r.id = m.retired_by
+where m.tenant_id = %(tenant_id)s and m.id in (select id from chain) and m.type = any(%(types)s)
+order by m.recorded_at desc, m.id desc, m.version desc limit %(limit)s;
+
+-- name: registry.conflicts
+-- Active memories of the person that give one single-valued slot different values, slot by slot.
+select slot, array_agg(id order by id) as ids
+from memories
+where tenant_id = %(tenant_id)s and scope = 'user' and scope_id = %(subject_id)s and status = 'active'
+  and type = any(%(types)s) and slot = any(%(slots)s) and (expires_at is null or expires_at > now())
+group by slot having count(*) > 1 order by slot;
 
 -- name: registry.evidence
 -- The quotes behind versions, in order.
@@ -74,23 +98,25 @@ from memories m
 where m.tenant_id = %(tenant_id)s and m.id = %(memory_id)s and m.version = %(version)s and m.status = 'active'
 on conflict do nothing;
 
--- name: registry.await_vector
--- The vector will be made later.
-insert into embedding_pending (tenant_id, subject_id, memory_id, version)
-values (%(tenant_id)s, %(subject_id)s, %(memory_id)s, %(version)s) on conflict do nothing;
-
--- name: registry.vector_done
--- The vector is there, or its memory is not served any more.
-delete from embedding_pending where tenant_id = %(tenant_id)s and memory_id = %(memory_id)s and version = %(version)s;
+-- name: registry.await_vectors
+-- The vectors of every model that serves or is built, but for the one just written, will be made later.
+insert into embedding_pending (tenant_id, subject_id, memory_id, version, model_id)
+select %(tenant_id)s, %(subject_id)s, %(memory_id)s, %(version)s, m.id
+from embedding_models m
+where m.state in ('serving', 'building') and m.id is distinct from %(model_id)s::smallint on conflict do nothing;
 
 -- name: registry.drop_vectors
--- A version that is no longer served has no vector.
+-- A version that is no longer served has no vector, of any model.
 delete from memory_embeddings
 where tenant_id = %(tenant_id)s and scope_id = %(subject_id)s and memory_id = %(id)s;
 
+-- name: registry.drop_pending
+-- Nor is one to be made.
+delete from embedding_pending where tenant_id = %(tenant_id)s and memory_id = %(id)s;
+
 -- name: registry.retire
--- Close the active version of a memory with a status.
-update memories set status = %(status)s, retired_at = now()
+-- Close the active version of a memory with a status, and note the candidate that led to it.
+update memories set status = %(status)s, retired_at = now(), retired_by = %(retired_by)s
 where tenant_id = %(tenant_id)s and id = %(id)s and status = 'active';
 
 -- name: registry.reinforce
@@ -100,10 +126,3 @@ set confirmed_at = greatest(confirmed_at, %(at)s), importance = greatest(importa
     expires_at = case when expires_at <= %(at)s then %(expires_at)s else expires_at end
 where tenant_id = %(tenant_id)s and id = %(id)s and status = 'active';
 
--- name: registry.model
--- The number of an embedding model.
-select id, dimensions from embedding_models where name = %(name)s;
-
--- name: registry.add_model
--- A model seen for the first time; nothing happens when another process was first.
-insert into embedding_models (name, dimensions) values (%(name)s, %(dimensions)s) on conflict (name) do nothing;

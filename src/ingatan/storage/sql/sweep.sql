@@ -184,10 +184,6 @@ where a.tenant_id = %(tenant_id)s and c.tenant_id = a.tenant_id and c.id = a.con
 -- All tenants, for jobs that then enter one at a time.
 select id from tenants order by id;
 
--- name: sweep.vectors_pending
--- Memories that wait for a vector, oldest first.
-select tenant_id, subject_id, memory_id, version from embedding_pending order by created_at, memory_id limit %(limit)s;
-
 -- name: sweep.next_idle
 -- The newest turn's time of the conversation that ends first of those in which the caller asked since, or null.
 select min(s.last_received_at) as earliest

@@ -3,7 +3,7 @@
 from ingatan.storage.migrate import run_file
 
 revision = "0005"
-down_revision = "0003"
+down_revision = "0004"
 
 
 def upgrade() -> None:
