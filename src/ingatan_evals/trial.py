@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from ingatan import __version__, settings
+from ingatan import __version__, settings, telemetry
 from ingatan.app import App
 from ingatan_evals.cases import Case
 from ingatan_evals.report import Report
@@ -24,6 +24,7 @@ def run(cases: list[Case], directory: Path, *, show_progress: bool) -> Report:
         "memory": {"enabled": "true"},
         "server": {"data_directory": str(directory / "data"), "log_level": "error"},
     }
+    telemetry.configure("error")
     app = App.start(settings.load(groups=GROUPS, **own))  # type: ignore[arg-type]
     try:
         with Progress(console=Console(stderr=True), disable=not show_progress) as progress:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,15 @@ def case(**fields: object) -> Case:
 
 
 PREFERS = {"do": "say", "turns": ["I prefer short answers."]}
+
+
+def test_the_suites_are_in_three_languages_and_large_enough() -> None:
+    counted = Counter((each.suite, each.language) for each in read())
+    for suite in (Suite.MUST_WRITE, Suite.MUST_NOT_WRITE):
+        for language in ("en", "id", "vi"):
+            assert counted[suite, language] >= 40, (suite, language)
+    assert {each.language for each in read((Suite.RECALL,))} == {"en", "id", "vi"}
+    assert {each.language for each in read((Suite.CHANGE,))} == {"en", "id", "vi"}
 
 
 def test_what_is_remembered_and_may_not_be_is_counted(app: App) -> None:

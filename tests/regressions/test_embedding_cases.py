@@ -55,7 +55,7 @@ class Case:
 @pytest.fixture
 def case(server: embedded.EmbeddedServer, database_name: str, tmp_path: Path) -> Iterator[Case]:
     with scripted() as endpoint:
-        asking = endpoint.embedder(timeout_seconds=0.2, query_timeout_seconds=0.2)
+        asking = endpoint.embedder(timeout_seconds=2.0, query_timeout_seconds=2.0)
         with serving(server.url(embedded.APP, database_name), tmp_path, embedder=asking) as service:
             service.app.projections.warm()
             yield Case(service, endpoint, service.client())

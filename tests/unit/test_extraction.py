@@ -255,6 +255,40 @@ def test_one_turn_or_nothing_new_is_no_interest() -> None:
     assert extract([turn(twice, 2)], recent=[turn(twice, 1, author=new_id())]) == ()
 
 
+@pytest.mark.parametrize(
+    ("asked", "text"),
+    [
+        (
+            ["Apa syarat usaha sarang burung walet?", "Berapa pajak sarang burung walet?"],
+            "Sering bertanya tentang sarang burung walet",
+        ),
+        (
+            ["Ai cấp phép trồng rừng ngập mặn?", "Cơ quan nào giám sát rừng ngập mặn?"],
+            "Thường hỏi về rừng ngập mặn",
+        ),
+        (
+            ["Who collects the parking levy?", "How high is the parking levy?", "Is the parking levy paid monthly?"],
+            "Often asks about parking levy",
+        ),
+    ],
+)
+def test_a_subject_on_no_list_counts_by_its_own_words(asked: list[str], text: str) -> None:
+    (candidate,) = extract([turn(said, seq=n) for n, said in enumerate(asked, start=1)])
+    assert (candidate.text, candidate.recurring) == (text, True)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["Who collects the parking levy?", "How high is the parking levy?"],
+        ["Where do I get the form?", "Where do I get the form for it?", "Where do I get the form today?"],
+        ["I like the old harbour wall a lot.", "The old harbour wall is nice.", "Old harbour wall, again."],
+    ],
+)
+def test_too_few_questions_or_none_are_no_subject(asked: list[str]) -> None:
+    assert not any(each.recurring for each in extract([turn(said, seq=n) for n, said in enumerate(asked, start=1)]))
+
+
 def test_known_interests_are_not_proposed_again() -> None:
     turns = [turn("What is Law 25/2009?", 1), turn("Who wrote Law 25/2009?", 2)]
     assert len(extract(turns)) == 1

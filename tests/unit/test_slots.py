@@ -49,3 +49,9 @@ def test_only_listed_slots_hold_one_value() -> None:
     assert not single_valued("tool")
     assert not single_valued("something_else")
     assert not single_valued(None)
+
+
+def test_two_titles_are_two_ways_to_be_called() -> None:
+    assert not same_value("form_of_address", "Panggil saya Pak Rizal.", "Panggil saya Bang Rizal.")
+    assert same_value("form_of_address", "Panggil saya Pak Rizal.", "panggil aku Pak Rizal ya")
+    assert same_value("workplace", "Saya bekerja di dinas, Pak.", "Saya bekerja di dinas.")

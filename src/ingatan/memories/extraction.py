@@ -12,7 +12,7 @@ from uuid import UUID
 
 from ingatan.languages.detect import language_of
 from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, split
-from ingatan.memories.interests import Interest, recurring
+from ingatan.memories.interests import Interest, phrases, recurring
 from ingatan.memories.resemblance import SAID_CHARS_MAX, Judgement, Resemblance, Said
 from ingatan.memories.slots import Slot, same_value, single_valued
 from ingatan.memories.statement import stated
@@ -96,7 +96,7 @@ class RulesExtractor:
         known = [memory.text for memory in offered if memory.slot == Slot.INTEREST]
         found += [
             _interest(interest, subject_id=subject_id, conversation_id=conversation_id)
-            for interest in recurring(said, before)
+            for interest in (recurring(said, before) or phrases(said, before))
             if not any(interest.latest.words.casefold() in text.casefold() for text in known)
         ]
         if self._resemblance is not None:

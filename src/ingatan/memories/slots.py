@@ -67,6 +67,14 @@ _ANSWER_LANGUAGES = {
     "vi": ("vietnamese", "vietnam", "tieng viet"),
     "ace": ("acehnese", "aceh"),
 }
+_HONORIFICS = frozenset(
+    {
+        "mr", "mrs", "ms", "miss", "dr", "prof", "sir", "madam", "pak", "bapak", "bu", "ibu", "bang", "abang", "kak",
+        "kakak", "mas", "mbak", "om", "tante", "teungku", "tgk", "cut", "anh", "chi", "em", "co", "chu", "bac", "ong",
+        "ba", "thay",
+    }
+)  # fmt: skip
+"""Titles by which people want to be called, unaccented: elsewhere they tell no two values apart."""
 _SAID_OTHERWISE = re.compile(
     r"(?:,\s*)?\b(?:not|instead of|rather than|no longer|bukan|daripada|ketimbang|jangan|không phải|thay vì|không còn"
     r"|đừng)\b(?!\s+(?:only|just|hanya|chỉ)\b).*$|,\s*(?:không|khong)\b.*$"
@@ -94,6 +102,8 @@ def value_of(slot: str, text: str) -> Value:
     if named is not None:
         return Value(words=frozenset({named}), numbers=numbers, negated=negated)
     plain = _plain_words() | _listed("negation") | set(numbers)
+    if slot == Slot.FORM_OF_ADDRESS:
+        plain -= _HONORIFICS  # "Pak Rizal" and "Bang Rizal" are two ways to be called
     return Value(words=frozenset(words(folded)) - plain, numbers=numbers, negated=negated)
 
 

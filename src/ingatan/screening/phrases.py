@@ -33,6 +33,8 @@ PAUSE = ","
 MASK = "\u25a1"
 BARE_LETTERS_MIN = 5
 """A single Vietnamese word of fewer letters is too ambiguous to be known without its marks."""
+SHORT_LETTERS_MIN = 3
+"""Shorter syllables are not known without their marks in a text that has marks: "an" is a name there, not "án"."""
 PERSONS = "persons"
 """The name of the set of first and second person words that a ``^n`` gap never crosses."""
 
@@ -60,13 +62,13 @@ class Pattern:
     bare: bool = False
 
 
-def spellings(word: str, *, unmarked: bool) -> tuple[str, ...]:
-    """The ways ``word`` is typed: as it is and, where ``unmarked``, without its marks."""
+def spellings(word: str, *, unmarked: bool, letters_min: int = 0) -> tuple[str, ...]:
+    """The ways ``word`` is typed: as it is and, where ``unmarked``, without its marks if it has ``letters_min``."""
     bare = unaccent(word) if unmarked else word
-    return (word,) if bare == word else (word, bare)
+    return (word,) if bare == word or len(bare) < letters_min else (word, bare)
 
 
-def _place(text: str, sets: Mapping[str, Sequence[str]], *, unmarked: bool) -> Place:
+def _place(text: str, sets: Mapping[str, Sequence[str]], *, unmarked: bool, letters_min: int = 0) -> Place:
     optional = len(text) > 1 and text.endswith("?")
     text = text[:-1] if optional else text
     if text[0] in "~^-" and text[1:].isdigit():
@@ -82,7 +84,11 @@ def _place(text: str, sets: Mapping[str, Sequence[str]], *, unmarked: bool) -> P
         elif part == "$":
             end = True
         elif part.endswith("*"):
-            prefixes.extend(spellings(part[:-1], unmarked=unmarked))
+            forms = spellings(part[:-1], unmarked=unmarked, letters_min=letters_min)
+            if unaccent(part) == part:
+                prefixes.extend(forms)
+            else:
+                words.update(forms)  # a marked syllable stands alone: "tù" is no beginning of "Tùng"
         elif part.startswith("@"):
             for member in sets[part[1:]]:
                 split = tuple(member.split())
@@ -91,9 +97,11 @@ def _place(text: str, sets: Mapping[str, Sequence[str]], *, unmarked: bool) -> P
                 else:
                     phrases.append(split)
         elif "_" in part:
-            phrases.extend(tuple(form.split("_")) for form in spellings(part, unmarked=unmarked))
+            phrases.extend(
+                tuple(form.split("_")) for form in spellings(part, unmarked=unmarked, letters_min=letters_min)
+            )
         else:
-            words.update(spellings(part, unmarked=unmarked))
+            words.update(spellings(part, unmarked=unmarked, letters_min=letters_min))
     return Place(
         words=frozenset(words),
         prefixes=tuple(prefixes),
@@ -116,7 +124,13 @@ def parse(label: str, text: str, sets: Mapping[str, Sequence[str]], *, unmarked:
         if unaccent(text) != text and len(text.rstrip("*")) >= BARE_LETTERS_MIN:
             yield Pattern(label=label, places=(_place(unaccent(text), sets, unmarked=False),), bare=True)
         return
-    yield Pattern(label=label, places=tuple(_place(part, sets, unmarked=unmarked) for part in parts))
+    least = SHORT_LETTERS_MIN if unmarked else 0
+    places = tuple(_place(part, sets, unmarked=unmarked, letters_min=least) for part in parts)
+    yield Pattern(label=label, places=places)
+    if unmarked and unaccent(text) != text:
+        anyhow = tuple(_place(part, sets, unmarked=True) for part in parts)
+        if anyhow != places:
+            yield Pattern(label=label, places=anyhow, bare=True)
 
 
 def _ends(place: Place, words: Sequence[str], at: int) -> Iterator[int]:
