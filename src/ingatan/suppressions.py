@@ -15,7 +15,9 @@ from uuid import UUID
 
 from ingatan import erasure
 from ingatan.errors import NotFound
-from ingatan.memories.slots import Slot
+from ingatan.memories.plausibility import plausible
+from ingatan.memories.slots import named_in, value_of
+from ingatan.memories.support import content
 from ingatan.storage.database import Connection
 from ingatan.types import Principal, new_id
 
@@ -32,44 +34,68 @@ class Wish:
     at: datetime
 
 
-def marks(key: bytes, subject_id: UUID, *, texts: Sequence[str], slot: str | None) -> list[bytes]:
-    """The marks (32 bytes each) that statements with these texts bear: of their words, their value, their attribute."""
-    borne = erasure.marks(key, subject_id, texts=texts, slot=slot, turns=())
-    return [*borne, whole(key, subject_id, slot)] if slot is not None else borne
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Borne:
+    """What words bear that a wish may name: marks, and words; keyed hashes of 32 bytes each."""
+
+    marks: tuple[bytes, ...]
+    words: tuple[bytes, ...]
 
 
-def whole(key: bytes, subject_id: UUID, slot: str) -> bytes:
-    """The mark of everything that fills ``slot``."""
-    return hmac.digest(key, subject_id.bytes + b"whole slot" + slot.encode(), hashlib.sha256)
+def borne(key: bytes, subject_id: UUID, *, texts: Sequence[str], slot: str | None) -> Borne:
+    """What statements with these texts bear: of their words and value, and of every attribute they say something of."""
+    about = {name for text in texts for name in named_in(text) if plausible(name, text)}
+    about |= {slot} if slot is not None else set()
+    found = set(erasure.marks(key, subject_id, texts=texts, slot=slot, turns=()))
+    for name in about:
+        found.add(_whole(key, subject_id, name))
+        found |= set(erasure.marks(key, subject_id, texts=texts, slot=name, turns=()))
+    said = {word for text in texts for word in content(text)}
+    return Borne(marks=tuple(sorted(found)), words=tuple(_word(key, subject_id, word) for word in sorted(said)))
 
 
 def suppress(
     connection: Connection, principal: Principal, key: bytes, *, texts: Sequence[str], slot: str | None
 ) -> UUID | None:
-    """Never remember ``texts`` again; without texts, nothing that fills ``slot``. The wish's id; None for no wish."""
+    """Never remember ``texts`` again; without texts, nothing that fills ``slot``. The wish's id; None for no wish.
+
+    Of the first text also what holds all words of its value: "I work at X in Y" covers "at X in Y for ten years".
+    """
+    about, words = principal.subject_id, list[bytes]()
     if texts:
-        found = erasure.marks(key, principal.subject_id, texts=texts, slot=slot, turns=())
+        marks = erasure.marks(key, about, texts=texts, slot=slot, turns=())
+        named = value_of(slot, texts[0]).words if slot is not None else frozenset[str]()
+        words = [_word(key, about, word) for word in sorted({stem for word in named for stem in content(word)})]
     elif slot is not None:
-        found = [whole(key, principal.subject_id, slot)]
+        marks = [_whole(key, about, slot)]
     else:
         return None
     wish_id = new_id()
-    owner = {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
-    named = slot if not texts else None
-    rows = [{**owner, "wish_id": wish_id, "digest": mark, "slot": named} for mark in found]
+    row = {"tenant_id": principal.tenant_id, "subject_id": about, "wish_id": wish_id, "slot": None if texts else slot}
+    rows = [{**row, "digest": mark, "kind": "mark"} for mark in marks]
+    rows += [{**row, "digest": word, "kind": "word"} for word in words]
     connection.many("suppressions.add", rows)
     return wish_id
 
 
-def held(connection: Connection, principal: Principal, digests: Sequence[bytes]) -> bool:
-    """Whether the person wished never to have something remembered that bears one of these marks."""
+def held(connection: Connection, principal: Principal, said: Borne) -> bool:
+    """Whether the person wished never to have something remembered that bears what ``said`` does."""
     row = connection.one(
         "suppressions.any",
         tenant_id=principal.tenant_id,
         subject_id=principal.subject_id,
-        digests=list(digests),
+        marks=list(said.marks),
+        words=list(said.words),
     )
     return row is not None
+
+
+def _whole(key: bytes, subject_id: UUID, slot: str) -> bytes:
+    return hmac.digest(key, subject_id.bytes + b"whole slot" + slot.encode(), hashlib.sha256)
+
+
+def _word(key: bytes, subject_id: UUID, word: str) -> bytes:
+    return hmac.digest(key, subject_id.bytes + b"one word" + word.encode(), hashlib.sha256)
 
 
 def wishes(connection: Connection, principal: Principal) -> list[Wish]:
@@ -87,8 +113,3 @@ def lift(connection: Connection, principal: Principal, wish_id: UUID) -> None:
     )
     if not removed:
         raise NotFound("There is no such wish, or it is not yours.")
-
-
-def slot_named(name: str) -> Slot | None:
-    """The attribute with this name, or None."""
-    return Slot(name) if name in set(Slot) else None

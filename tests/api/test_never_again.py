@@ -40,6 +40,8 @@ def reasons(client: httpx.Client) -> set[str]:
         ("id", "Lupakan pekerjaan saya dan jangan pernah diingat lagi."),
         ("vi", "Đừng bao giờ nhớ chỗ tôi làm việc."),
         ("vi", "Quên công việc của tôi, vĩnh viễn."),
+        ("vi", "Đừng bao giờ nhớ nơi tôi làm việc nữa."),
+        ("vi", "Hãy quên nơi tôi làm việc và đừng bao giờ ghi nhớ lại."),
     ],
 )
 def test_a_whole_attribute_in_chat(service: Service, language: str, wish: str) -> None:
@@ -59,6 +61,52 @@ def test_a_whole_attribute_in_chat(service: Service, language: str, wish: str) -
     assert (refused["decision"], refused["reasons"]) == ("reject", ["never_again"])
     wishes = ana.get("/consent").json()["never_again"]
     assert [wish["slot"] for wish in wishes] == ["workplace"]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    ["Never remember anything about me again.", "Jangan pernah ingat apa pun tentang saya lagi.",
+     "Đừng bao giờ nhớ bất cứ điều gì về tôi nữa."],
+)  # fmt: skip
+def test_everything_withdraws_consent(service: Service, wish: str) -> None:
+    ana = service.client()
+    service.say(ana, WORK["en"])
+    service.sweep()
+    service.say(ana, wish)
+    service.sweep()
+    assert service.remembered(ana) == []
+    assert ana.get("/consent").json()["consent"] == "withdrawn"
+    service.say(ana, "I prefer short answers.")
+    service.sweep()
+    assert service.remembered(ana) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I live in Medan and work at Pelindo.", "I prefer short answers because I work at Pelindo.",
+        "Pelindo is where I work.", "I'm an analyst at Pelindo.", "My job is at Pelindo.", "Kantor saya Pelindo.",
+        "Saya karyawan Pelindo.", "Công ty tôi là Pelindo.", "Tôi là nhân viên của Pelindo.",
+    ],
+)  # fmt: skip
+def test_an_attribute_is_known_by_whatever_words_it_comes_in(service: Service, text: str) -> None:
+    ana = service.client()
+    ana.post("/consent/never-again", json={"slot": "workplace"}).raise_for_status()
+    for kind in ("fact", "preference"):
+        refused = ana.post("/candidates", json=SELF | {"text": text, "type": kind}).json()
+        assert refused["decision"] == "reject"
+    tea = ana.post("/candidates", json=SELF | {"text": "I like tea.", "type": "fact"}).json()["memory_id"]
+    assert ana.patch(f"/memories/{tea}", json={"text": text}).status_code == 422
+
+
+def test_more_words_around_what_is_never_to_be_remembered(service: Service) -> None:
+    ana = service.client()
+    text = "I work at Pelindo in Belawan."
+    id = ana.post("/candidates", json=SELF | {"text": text}).raise_for_status().json()["memory_id"]
+    ana.delete(f"/memories/{id}", params={"never_again": "true"}).raise_for_status()
+    for again in ("I work at Pelindo in Belawan since 2020.", "My employer is Pelindo in Belawan."):
+        assert ana.post("/candidates", json=SELF | {"text": again}).json()["reasons"] == ["never_again"]
+    assert ana.post("/candidates", json=SELF | {"text": "I use Excel in Belawan."}).json()["decision"] == "accept"
 
 
 def test_other_things_are_still_learned(service: Service) -> None:

@@ -106,4 +106,5 @@ insert into erased_texts (tenant_id, subject_id, digest) values (%(tenant)s, %(s
 
 -- name: rows.suppressions
 -- A wish of theirs.
-insert into suppressions (tenant_id, subject_id, wish_id, digest) values (%(tenant)s, %(subject)s, %(id)s, '\x00')
+insert into suppressions (tenant_id, subject_id, wish_id, digest, kind)
+values (%(tenant)s, %(subject)s, %(id)s, '\x00', 'mark')

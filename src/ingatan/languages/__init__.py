@@ -17,7 +17,7 @@ from ingatan.languages.patterns import compiled
 from ingatan.text import unaccent
 
 CODES = ("en", "id", "vi")
-_OPEN_ENDED = frozenset({"lead", "tail", "polite", "forget", "laughter", "names", "denied"})
+_OPEN_ENDED = frozenset({"lead", "tail", "polite", "forget", "forget_everything", "laughter", "names", "denied"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +44,7 @@ class Language:
         self.preference_slots = data["preference_slots"]
         self.topics = data["topics"]
         self.matters = data["matters"]
+        self.naming = data["naming"]
         self.spellings: dict[str, str] = {
             typed: plain for plain, forms in data.get("spellings", {}).items() for typed in forms
         }

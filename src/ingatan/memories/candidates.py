@@ -23,6 +23,7 @@ from ingatan.storage.database import Connection
 from ingatan.telemetry import Event, event
 from ingatan.types import (
     Candidate,
+    Consent,
     Decision,
     Memory,
     MemoryStatus,
@@ -181,7 +182,7 @@ def context(
     texts = [candidate.text, *(evidence.quote for evidence in candidate.evidence)]
     turns_cited = [evidence.message_id for evidence in candidate.evidence]
     marks = erasure.marks(key, about, texts=texts, slot=candidate.slot, turns=turns_cited)
-    wished = suppressions.marks(key, about, texts=texts, slot=candidate.slot)
+    wished = suppressions.borne(key, about, texts=texts, slot=candidate.slot)
     return PolicyContext(
         turns=turns,
         active=state.active,
@@ -311,7 +312,15 @@ def _suppress(
     terms: Terms,
     candidate_id: UUID,
 ) -> Entry:
-    """Never again: what is closed by it and the words themselves, or the whole attribute that they name."""
+    """Never again: what is closed by it and the words themselves, the whole attribute they name, or everything."""
+    if candidate.slot is None and policy.concerns_everything(candidate):
+        subjects.set_consent(connection, principal, Consent.WITHDRAWN)
+        return Entry(
+            action=AuditAction.CONSENT_CHANGED,
+            entity_type="subject",
+            entity_id=principal.subject_id,
+            details={"consent": Consent.WITHDRAWN.value, "candidate_id": str(candidate_id)},
+        )
     if candidate.slot is not None:
         suppressions.suppress(connection, principal, terms.erasure_key, texts=(), slot=candidate.slot)
     else:

@@ -172,6 +172,16 @@ def hostile(text: str) -> bool:
     return any(finding.reason in SECURITY_REASONS for finding in findings)
 
 
+def wishes(turns: Sequence[Turn], *, subject_id: UUID, conversation_id: UUID) -> list[Candidate]:
+    """What is never to be remembered again, as the rules read it: honoured whoever extracts the rest."""
+    return [
+        _candidate(statement, turn, subject_id=subject_id, conversation_id=conversation_id, offered=())
+        for turn in turns
+        for statement in statements(turn.text)
+        if statement.never_again
+    ]
+
+
 def own(turn: Turn, subject_id: UUID) -> bool:
     """Whether ``subject_id`` said this turn."""
     return turn.role is MessageRole.USER and turn.author_id == subject_id

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from ingatan.memories.decision_context import PolicyContext
+from ingatan.memories.interests import named_topic, regulated
 from ingatan.memories.statement import is_statement, stated
 from ingatan.memories.statements import statements
 from ingatan.memories.support import licensed, recurring
-from ingatan.memories.wording import pattern
-from ingatan.text import fold, visible
+from ingatan.text import visible
 from ingatan.types import Candidate, MessageRole, Operation, Reason, SourceKind
 
+_NAME = re.compile(r"[^\W\d_a-z][^\W\d_A-Z]+(?: [^\W\d_a-z][^\W\d_A-Z]+)?")
 RECURRING_TURNS_MIN = 2
 """A recurring interest needs so many separate turns of the person (S1)."""
 
@@ -57,12 +59,11 @@ def _from_turns(candidate: Candidate, context: PolicyContext) -> Grounding:
             return Grounding(reason=Reason.NO_EVIDENCE)
         if not recurring(candidate.text, list(quotes)):
             return Grounding(reason=Reason.NOT_LICENSED)
+        if _a_name(candidate.text, quotes):
+            return Grounding(reason=Reason.OTHER_PERSON)
         return Grounding(text=candidate.text, quotes=quotes)
     if candidate.operation is Operation.DELETE:
-        asked = any(
-            asks_to_forget(evidence.quote) or _denies(context.turns[evidence.message_id].text, evidence.quote)
-            for evidence in candidate.evidence
-        )
+        asked = any(_closes(context.turns[evidence.message_id].text, evidence.quote) for evidence in candidate.evidence)
         return Grounding(text=candidate.text, quotes=quotes, reason=None if asked else Reason.NOT_LICENSED)
     if not all(_said(context.turns[evidence.message_id].text, evidence.quote) for evidence in candidate.evidence):
         return Grounding(reason=Reason.NOT_A_STATEMENT)
@@ -72,20 +73,29 @@ def _from_turns(candidate: Candidate, context: PolicyContext) -> Grounding:
 
 
 def _said(turn: str, quote: str) -> bool:
-    """Whether ``turn`` states ``quote``: by the closed lists, or because it is a clause that the rules read in it."""
-    return stated(turn, quote) or any(found.text == quote for found in statements(turn))
+    """Whether ``turn`` states ``quote``: a clause that the rules read in it, or a statement by the closed lists.
+
+    What stands within a request to forget, or a denial, is not stated by it.
+    """
+    found = statements(turn)
+    if any(each.text == quote for each in found if each.operation is not Operation.DELETE):
+        return True
+    if any(quote in (each.said or each.text) for each in found if each.operation is Operation.DELETE):
+        return False
+    return stated(turn, quote)
 
 
-def _denies(turn: str, quote: str) -> bool:
-    """Whether the rules read in ``turn`` that what ``quote`` speaks of holds no longer."""
-    return any(found.said == quote for found in statements(turn) if found.operation is Operation.DELETE)
+def _closes(turn: str, quote: str) -> bool:
+    """Whether the rules read in ``turn``, where ``quote`` stands, that something is to be forgotten or holds no longer.
+
+    A word like "forget" alone asks for nothing: "don't forget that ..." does the opposite.
+    """
+    closing = [found.said or found.text for found in statements(turn) if found.operation is Operation.DELETE]
+    return any(quote in said or said in quote for said in closing)
 
 
-def asks_to_forget(quote: str) -> bool:
-    """Whether the person's words ask to forget or say that something no longer holds."""
-    return pattern("forget").search(fold(quote)) is not None
-
-
-def corrects(quote: str) -> bool:
-    """Whether the person's words say that they replace what was known."""
-    return pattern("correction").search(fold(quote)) is not None
+def _a_name(text: str, quotes: tuple[str, ...]) -> bool:
+    """Whether the recurring subject is only a name of one or two words, as of a person; acronyms are none."""
+    if regulated(text) or named_topic(text):
+        return False
+    return all(_NAME.fullmatch(quote.strip()) is not None for quote in quotes)

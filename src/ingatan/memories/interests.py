@@ -23,6 +23,7 @@ TURNS_MIN = 2
 PHRASE_TURNS_MIN = {3: 2, 2: 3}
 """What is on no list counts by its own words: three in a row from two questions, two in a row from three (ours)."""
 WORD_LETTERS_MIN = 2
+TOPICS = ("names", "phrases")
 FRAMES = {"en": "Often asks about {}", "id": "Sering bertanya tentang {}", "vi": "Thường hỏi về {}"}
 
 _ASKING = re.compile(r"[^.?!\n]+\?")
@@ -136,6 +137,17 @@ def _function_words() -> frozenset[str]:
     return frozenset(unaccent(word) for words in lists for word in words)
 
 
+def regulated(text: str) -> bool:
+    """Whether ``text`` names a regulation by its kind and number."""
+    return _REGULATION.search(lowered(text)) is not None
+
+
+def named_topic(text: str) -> bool:
+    """Whether ``text`` names a sector, subject or dataset of the lists."""
+    view = lowered(text)
+    return any(load(code).search(name, view, table="topics") is not None for code in CODES for name in TOPICS)
+
+
 def mentions(turn: Turn) -> list[Mention]:
     """The regulations, sectors and datasets named in ``turn``; none in pasted text."""
     text = turn.text[:TEXT_CHARACTERS_MAX]
@@ -151,7 +163,7 @@ def mentions(turn: Turn) -> list[Mention]:
         )
     for code in present(text):
         language = load(code)
-        for name in ("names", "phrases"):
+        for name in TOPICS:
             topic = language.search(name, view, table="topics")
             if topic is not None:
                 words = text[topic.start : topic.end].strip()

@@ -14,7 +14,7 @@ from ingatan.errors import ExtractionRejected, ExtractionUnavailable
 from ingatan.languages.detect import language_of
 from ingatan.llm import ChatModel, ChatRequest, ModelFailed
 from ingatan.memories.briefing import Briefing, briefing, parts
-from ingatan.memories.extraction import ExtractionLimits, hostile, own
+from ingatan.memories.extraction import ExtractionLimits, hostile, own, wishes
 from ingatan.memories.quotes import clause, located
 from ingatan.memories.reply import SCHEMA, Proposed, ReplyRefused, read
 from ingatan.memories.slots import Slot
@@ -76,7 +76,9 @@ class ModelExtractor:
             operations = self._ask(told, budget, ends_at - time.monotonic())
             whole = {turn.id: turn for turn in (*before, *shown)}
             found += _candidates(operations, told, whole, subject_id=subject_id, conversation_id=conversation_id)
-        return tuple(found)
+        asked = {evidence.message_id for each in found if each.never_again for evidence in each.evidence}
+        heard = [turn for turn in shown if turn.id not in asked]
+        return tuple(found + wishes(heard, subject_id=subject_id, conversation_id=conversation_id))
 
     def _ask(self, told: Briefing, output_tokens: int, seconds: float) -> list[Proposed]:
         request = ChatRequest(
@@ -157,6 +159,7 @@ def _candidate(
         conversation_id=conversation_id,
         evidence=tuple(Evidence(message_id=turn.id, quote=quote) for turn, quote in zip(cited, quotes, strict=True)),
         explicit=said is not None and said.explicit,
+        never_again=closing and said is not None and said.never_again,
         recurring=operation.recurring,
         target_id=None if target is None else target.id,
         effective_at=max(turn.said_at for turn in cited),

@@ -15,7 +15,8 @@ from uuid import UUID
 
 from ingatan.memories import slots
 from ingatan.memories.decision_context import Mode, PolicyContext
-from ingatan.memories.grounding import Grounding, corrects, ground
+from ingatan.memories.grounding import Grounding, ground
+from ingatan.memories.plausibility import plausible
 from ingatan.memories.statement import is_statement
 from ingatan.memories.statements import statements
 from ingatan.memories.support import content, stem
@@ -106,10 +107,10 @@ def _screened(candidate: Candidate, grounding: Grounding) -> tuple[Reason, ...]:
 
 def _as_stored(candidate: Candidate, grounding: Grounding) -> Candidate:
     """``candidate`` with the slot of the words that would be stored, where those are not the proposed ones."""
-    if grounding.text == candidate.text:
-        return candidate
-    slot = next((found.slot for found in statements(grounding.text) if found.type is candidate.type), None)
-    return replace(candidate, slot=slot)
+    slot = candidate.slot
+    if grounding.text != candidate.text:
+        slot = next((found.slot for found in statements(grounding.text) if found.type is candidate.type), None)
+    return replace(candidate, slot=slot if slot is None or plausible(slot, grounding.text) else None)
 
 
 def _schema(candidate: Candidate, context: PolicyContext) -> Reason | None:
@@ -259,7 +260,7 @@ def _new(candidate: Candidate, grounding: Grounding, context: PolicyContext) -> 
         target = next((memory for memory in active if memory.id == candidate.target_id), None)
         if target is None:
             return _reject(Reason.NOTHING_TO_CLOSE)
-        if target not in rivals and _replaces(candidate, grounding, target):
+        if target not in rivals and _replaces(candidate):
             rivals.append(target)
     standings = [_standing(candidate, memory) for memory in rivals]
     if Standing.OUTDATED in standings:
@@ -273,12 +274,10 @@ def _new(candidate: Candidate, grounding: Grounding, context: PolicyContext) -> 
     return _capped(candidate, reason, grounding.text, context)
 
 
-def _replaces(candidate: Candidate, grounding: Grounding, target: Memory) -> bool:
-    """Whether the quote itself replaces ``target``: said directly by the person, or a correction about the same."""
-    if candidate.source is not SourceKind.TURN:
-        return True
-    about = set(content(target.text))
-    return any(corrects(quote) and about & set(content(quote)) for quote in grounding.quotes)
+def _replaces(candidate: Candidate) -> bool:
+    """Whether the person replaces the memory they name, directly. In a conversation only a single-valued attribute is
+    replaced (CONTRACT §4): what merely shares a word with another stands beside it."""
+    return candidate.source is not SourceKind.TURN
 
 
 def _capped(candidate: Candidate, reason: Reason, text: str, context: PolicyContext) -> Decision:
@@ -312,7 +311,7 @@ def _named(candidate: Candidate, active: list[Memory]) -> list[Memory]:
     if not wanted:
         if candidate.slot is not None:
             return [memory for memory in active if memory.slot == candidate.slot]
-        return active if pattern("everything").search(fold(candidate.text)) else []
+        return active if concerns_everything(candidate) else []
     shares = [(len(wanted & set(content(memory.text))) / len(wanted), memory) for memory in active]
     whole = [memory for share, memory in shares if share == 1]
     if whole:
@@ -321,6 +320,12 @@ def _named(candidate: Candidate, active: list[Memory]) -> list[Memory]:
         return [memory for memory in active if memory.slot == candidate.slot]
     most = [memory for share, memory in shares if share >= FORGET_OVERLAP_MIN]
     return most if len(most) == 1 else []
+
+
+def concerns_everything(candidate: Candidate) -> bool:
+    """Whether a request to forget names nothing in particular, but everything."""
+    said = " ".join((candidate.text, *(evidence.quote for evidence in candidate.evidence)))
+    return not _wanted(candidate) and pattern("everything").search(fold(said)) is not None
 
 
 def _wanted(candidate: Candidate) -> set[str]:

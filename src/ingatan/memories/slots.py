@@ -13,6 +13,7 @@ from enum import StrEnum
 from functools import cache
 
 from ingatan.languages import CODES, load
+from ingatan.languages.sentences import lowered
 from ingatan.text import fold, unaccent, words
 
 
@@ -80,6 +81,17 @@ _SAID_OTHERWISE = re.compile(
     r"|đừng)\b(?!\s+(?:only|just|hanya|chỉ)\b).*$|,\s*(?:không|khong)\b.*$"
 )
 """What follows is what the value is not. Over folded text."""
+
+
+def named_in(text: str) -> frozenset[str]:
+    """Every attribute that ``text`` says something of, by any sign in any language; rather too many than too few."""
+    view = lowered(text)
+    found = set()
+    for code in CODES:
+        language = load(code)
+        for table in ("facts", "preference_slots", "matters", "naming"):
+            found |= {slot for slot in getattr(language, table) if language.search(slot, view, table=table) is not None}
+    return frozenset(found)
 
 
 def single_valued(slot: str | None) -> bool:

@@ -25,6 +25,12 @@ _ABOUT_ONE = frozenset(
     {"prefers", "likes", "works", "lives", "uses", "speaks", "dislikes", "avoids", "wants", "is", "has"}
 )
 
+_NOTE = re.compile(
+    r"\b(?:about me|of myself|remember|note|notes|save|for your memory|tentang saya|soal saya|catat|ingat|simpan"
+    r"|về tôi|về mình|ghi nhớ|nhớ|lưu)\b"
+)
+"""What introduces a note about oneself, rather than another text."""
+
 _FOLLOWS = re.compile(
     r"\s*(?:[.,;:!?)\]\u2013\u2014\n-]|(?:and|but|so|because|since|dan|tapi|tetapi|jadi|karena|soalnya|terus|v\u00e0"
     r"|nh\u01b0ng|n\u00ean|v\u00ec)\b)",
@@ -91,13 +97,20 @@ def _whole(before: str, quote: str, after: str) -> bool:
     return _FOLLOWS.match(after) is not None
 
 
+def _introduced(before: str) -> bool:
+    """Whether the line before ends with a colon, so that what follows is a text of somebody's, unless it is a note."""
+    lines = before.rstrip().splitlines()
+    opened = bool(lines) and "\n" in before[len(before.rstrip()) :] and lines[-1].rstrip().endswith(":")
+    return opened and _NOTE.search(_folded(lines[-1])) is None
+
+
 def stated(turn: str, quote: str) -> bool:
     """Whether ``quote``, which stands in ``turn``, is stated there: not asked, supposed, quoted or rendered."""
     at = turn.find(quote)
     if at < 0 or not is_statement(quote) or _begins_elsewhere(quote):
         return False
     before, after = turn[:at], turn[at + len(quote) :]
-    if not _whole(before, quote, after):
+    if not _whole(before, quote, after) or _introduced(before):
         return False
     if len(_MARKS.findall(before)) % 2 and _MARKS.search(after):
         return False
@@ -111,6 +124,8 @@ def stated(turn: str, quote: str) -> bool:
     if pattern("reported").search(prefix):
         return False
     clause = re.split(r"[,;:()\u2013\u2014]", prefix)[-1].strip()
+    if words(prefix) and words(_folded(quote))[0] in _ABOUT_ONE:
+        return False  # "works at the port" after other words is said of whoever they name
     if pattern("denial").search(prefix) or (clause and pattern("hedge").search(clause)):
         return False
     if clause and set(clause.split()) & {"not", "never", "don't", "no", "tidak", "bukan", "gak", "không", "chưa"}:

@@ -320,9 +320,11 @@ def _preference_slot(view: str, languages: Sequence[Language]) -> str | None:
 
 def _forgotten(sentence: _Sentence, view: str, languages: Sequence[Language]) -> Statement | None:
     for language in languages:
-        found = language.search("forget", view)
-        if found is None or found.start != 0 or language.search("forget_not", view) is not None:
-            continue
+        found = language.search("forget_everything", view)
+        if found is None:
+            found = language.search("forget", view)
+            if found is None or found.start != 0 or language.search("forget_not", view) is not None:
+                continue
         ended = language.search("never_again_end", view)
         closing = _closing(sentence, found.end, len(view) if ended is None else ended.start, language)
         if closing is not None:

@@ -1,10 +1,12 @@
--- "Never again": keyed hashes of what a person does not want remembered, whenever it is said. One wish has several.
+-- "Never again": keyed hashes of what a person does not want remembered, whenever it is said. One wish has several: marks
+-- of which one is enough, and words all of which must stand in what is said.
 
 create table suppressions (
     tenant_id uuid not null,
     subject_id uuid not null,
     wish_id uuid not null,
     digest bytea not null,
+    kind text not null check (kind in ('mark', 'word')),
     slot text,
     at timestamptz not null default now(),
     primary key (tenant_id, subject_id, digest, wish_id)

@@ -1,7 +1,7 @@
 -- name: suppressions.add
 -- One mark of a wish.
-insert into suppressions (tenant_id, subject_id, wish_id, digest, slot)
-values (%(tenant_id)s, %(subject_id)s, %(wish_id)s, %(digest)s, %(slot)s) on conflict do nothing;
+insert into suppressions (tenant_id, subject_id, wish_id, digest, kind, slot)
+values (%(tenant_id)s, %(subject_id)s, %(wish_id)s, %(digest)s, %(kind)s, %(slot)s) on conflict do nothing;
 
 -- name: suppressions.list
 -- The person's wishes, newest first; without any text.
@@ -10,10 +10,14 @@ where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
 group by wish_id, slot order by min(at) desc, wish_id desc limit %(limit)s;
 
 -- name: suppressions.any
--- One row if any of these marks is on one of the person's wishes.
-select true as held where exists (
-    select from suppressions
-    where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and digest = any(%(digests)s));
+-- One row if one of these marks is on one of the person's wishes, or all words of a wish are among these.
+select true as held
+from suppressions
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
+group by wish_id
+having bool_or(kind = 'mark' and digest = any(%(marks)s))
+    or (bool_or(kind = 'word') and bool_and(digest = any(%(words)s)) filter (where kind = 'word'))
+limit 1;
 
 -- name: suppressions.lift
 -- Take a wish back; how many marks went.
