@@ -15,6 +15,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import OKPKey
 
+from ingatan.errors import StartRefused
 from ingatan.settings import LEGACY_PREFIX, PREFIX
 from tests.api.conftest import Under
 from tests.serving import Service
@@ -190,3 +191,25 @@ def test_a_gateway_may_write_other_headers(under: Under) -> None:
         usual = {"X-Subject": "ana", "X-Tenant": "north", "X-Roles": "user,auditor"}
         assert client.get("/memories", headers=usual).status_code == 401
         assert client.get("/audit", headers={"X-Who": "ana", "X-Roles": "auditor"}).status_code == 403
+
+
+def test_the_production_template_serves_verified_callers_only(under: Under, provider: Provider) -> None:
+    """With its three empty values given it starts, and has memory for who signs in by the issuer."""
+    template = Path(__file__).parents[2] / "deploy" / "production.env"
+    lines = template.read_text(encoding="utf-8").splitlines()
+    named = dict(line.removeprefix(PREFIX).split("=", 1) for line in lines if line and not line.startswith("#"))
+    with pytest.raises(StartRefused, match="ISSUER"), under(**named):
+        pass
+    with under(**(named | provider.settings())) as service:
+        assert service.app.development_key is None
+        assert httpx.get(f"{service.address}/memories").status_code == 401
+        assert answer(service, token(OTHER)) == 401
+        signed = {"Authorization": f"Bearer {token()}"}
+        body = {"text": "I use QGIS", "type": "fact", "source": {"kind": "self"}}
+        assert httpx.post(f"{service.address}/candidates", json=body, headers=signed).status_code == 201
+        found = httpx.post(f"{service.address}/recall", json={"query": "QGIS"}, headers=signed).json()
+        assert len(found["memories"]) == 1
+    with under(**(named | provider.settings() | {"ENVIRONMENT": "development"})) as service:
+        assert service.client().get("/memories").status_code == 200, "only there development tokens count"
+    with pytest.raises(StartRefused), under(**(named | provider.settings(MEMORY__REQUIRE_VERIFIED_PRINCIPAL="false"))):
+        pass

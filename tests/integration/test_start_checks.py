@@ -88,7 +88,9 @@ def test_a_role_without_its_one_fault_may(
     checks.check(url, timeout_seconds=5)
 
 
-def test_a_schema_brought_to_the_version_is_accepted(server: embedded.EmbeddedServer, fresh: Callable[..., str]) -> None:
+def test_a_schema_brought_to_the_version_is_accepted(
+    server: embedded.EmbeddedServer, fresh: Callable[..., str]
+) -> None:
     empty = fresh("template1")
     with pytest.raises(StartRefused, match="ingatan migrate"):
         checks.check(server.url(embedded.APP, empty), timeout_seconds=5)
