@@ -1,6 +1,7 @@
 """Every refusal to start: the service starts once the one fault is taken out of the same settings.
 
-A refusal in ``safeguards`` or ``storage/checks`` that no case reaches fails the tests.
+A refusal in ``safeguards`` that no case reaches fails the tests. Those of ``storage/checks`` are in
+``tests/integration/test_start_checks.py``.
 """
 
 from __future__ import annotations
