@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -33,10 +34,12 @@ BROKEN = ("status", "no json", "no list", "numbered twice", "endless", "redirect
 
 
 class EmbeddingServer:
-    """What the server was asked, and how it answers: ``mode`` is 'good' or one of BAD and BROKEN."""
+    """What the server was asked, and how it answers, after ``delay`` seconds: ``mode`` is 'good' or one of BAD and
+    BROKEN."""
 
     def __init__(self, dimensions: int) -> None:
         self.mode = "good"
+        self.delay = 0.0
         self.refused_text = "\0"
         self.asked: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -75,6 +78,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         state.asked.append(body)
         state.headers.append(dict(self.headers))
+        time.sleep(state.delay)
         if state.mode == "timeout":
             state.released.wait(3)
         elif state.mode == "hung up":

@@ -107,7 +107,7 @@ class SecuritySettings(Group):
     jwks_file: Path | None = Field(None, description="Key set (JSON) that signs tokens; read again when it changes.")
     jwks_url: str = Field("", description="Address of the key set, https (http from this machine). Or JWKS_FILE.")
     jwks_refresh_seconds: float = Field(300, ge=1, le=86_400, description="How often the key set is fetched again.")
-    jwks_stale_seconds: float = Field(86_400, ge=60, description="Keys older than this are given up in an outage.")
+    jwks_stale_seconds: float = Field(86_400, ge=1, description="Keys older than this are given up in an outage.")
     jwks_timeout_seconds: float = Field(5, gt=0, le=60, description="Wait for the key set's address.")
     issuer: str = Field("", description="Required 'iss' of a token. Must be set in production.")
     audience: str = Field("", description="Required 'aud' of a token. Must be set in production.")

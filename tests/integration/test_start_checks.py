@@ -11,6 +11,7 @@ import pytest
 from ingatan.errors import DatabaseUnavailable, StartRefused
 from ingatan.storage import checks, embedded
 from ingatan.storage.database import Database
+from ingatan.storage.migrate import expected_version, migrate
 
 PASSWORD = "test"
 
@@ -62,6 +63,43 @@ def test_another_role_of_the_same_rights_may(role: Callable[[str], str]) -> None
     with database.jobs() as connection:
         assert connection.all("probe.tenants") == []
     database.close()
+
+
+REPAIRED = {
+    "alter role probe_role bypassrls": "alter role probe_role nobypassrls",
+    "alter role probe_role superuser": "alter role probe_role nosuperuser",
+    "grant ingatan_owner to probe_role": "revoke ingatan_owner from probe_role",
+    "grant ingatan_jobs to probe_role with inherit true": "revoke ingatan_jobs from probe_role",
+    "alter table leases owner to probe_role": "alter table leases owner to ingatan_owner",
+    "revoke ingatan_app from probe_role": "grant ingatan_app to probe_role",
+}
+"""What is wrong with a role, and what mends just that."""
+
+
+@pytest.mark.parametrize("fault", REPAIRED)
+def test_a_role_without_its_one_fault_may(
+    role: Callable[[str], str], server: embedded.EmbeddedServer, database_name: str, fault: str
+) -> None:
+    url = role(fault)
+    with pytest.raises(StartRefused, match="probe_role"):
+        checks.check(url, timeout_seconds=5)
+    with psycopg.connect(server.url(embedded.ADMINISTRATOR, database_name), autocommit=True) as admin:
+        admin.execute(REPAIRED[fault].encode())
+    checks.check(url, timeout_seconds=5)
+
+
+def test_a_schema_brought_to_the_version_is_accepted(
+    server: embedded.EmbeddedServer, fresh: Callable[..., str]
+) -> None:
+    empty = fresh("template1")
+    with pytest.raises(StartRefused, match="ingatan migrate"):
+        checks.check(server.url(embedded.APP, empty), timeout_seconds=5)
+    migrate(server.url(embedded.OWNER, empty))
+    checks.check(server.url(embedded.APP, empty), timeout_seconds=5)
+    for version in ("0001", "9999"):
+        with pytest.raises(StartRefused):
+            checks.check_version(version)
+    checks.check_version(expected_version())
 
 
 def test_an_empty_database_is_refused(server: embedded.EmbeddedServer, fresh: Callable[..., str]) -> None:
