@@ -54,7 +54,7 @@ def locks(server: embedded.EmbeddedServer, database_name: str) -> list[Any]:
         ).fetchall()
 
 
-def test_a_thousand_mixed_requests(pooled: Service, server: embedded.EmbeddedServer, database_name: str) -> None:
+def test_f04_a_thousand_mixed_requests(pooled: Service, server: embedded.EmbeddedServer, database_name: str) -> None:
     """Five people at once: write, read, recall, list, correct. Nothing fails, nothing mixes."""
     answers: list[int] = []
     mixed: list[str] = []
@@ -87,7 +87,9 @@ def test_a_thousand_mixed_requests(pooled: Service, server: embedded.EmbeddedSer
     assert locks(server, database_name) == []
 
 
-def test_two_sweepers_through_the_pooler(pooled: Service, server: embedded.EmbeddedServer, database_name: str) -> None:
+def test_f04_two_sweepers_through_the_pooler(
+    pooled: Service, server: embedded.EmbeddedServer, database_name: str
+) -> None:
     """They exclude each other by lease, and a leader that vanished holds nobody up beyond it."""
     for name in ("ana", "budi", "chi"):
         pooled.say(pooled.client(name), "I work at the port.")
@@ -102,7 +104,7 @@ def test_two_sweepers_through_the_pooler(pooled: Service, server: embedded.Embed
     assert locks(server, database_name) == []
 
 
-def test_three_replicas_migrate_through_the_pooler(
+def test_f04_three_replicas_migrate_through_the_pooler(
     server: embedded.EmbeddedServer, fresh: Callable[..., str], pooler: Pooler
 ) -> None:
     url = pooler.url(server.url(embedded.OWNER, fresh("template1")))

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from ingatan import telemetry
 from ingatan.errors import ExtractionRejected
 from ingatan.storage import embedded
 from ingatan.testing import ScriptedExtractor, WordEmbedder
@@ -21,24 +18,6 @@ from ingatan.types import Role
 from tests.serving import Service, serving
 
 CANARY = "zqcanary"
-
-
-@pytest.fixture
-def heard() -> Iterator[io.StringIO]:
-    """Everything that is logged in this process at the lowest level, by whatever library."""
-    out = io.StringIO()
-    telemetry.configure("debug", stream=out)
-    handler = logging.StreamHandler(out)
-    root = logging.getLogger()
-    before = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.DEBUG)
-    logging.getLogger("httpcore").setLevel(logging.WARNING)  # the test's own client
-    logging.getLogger("httpx").setLevel(logging.WARNING)
-    yield out
-    root.removeHandler(handler)
-    root.setLevel(before)
-    telemetry.configure("info")
 
 
 def drive(service: Service) -> list[httpx.Response]:
@@ -77,7 +56,7 @@ def drive(service: Service) -> list[httpx.Response]:
     return answers
 
 
-def test_nothing_said_is_logged_or_echoed(
+def test_k01_nothing_said_is_logged_or_echoed(
     server: embedded.EmbeddedServer, database_name: str, tmp_path: Path, heard: io.StringIO
 ) -> None:
     with serving(server.url(embedded.APP, database_name), tmp_path) as service:
@@ -98,7 +77,7 @@ def test_nothing_said_is_logged_or_echoed(
     assert CANARY not in server.log.read_text(encoding="utf-8", errors="replace")
 
 
-def test_failures_inside_are_logged_without_their_message(
+def test_k01_failures_inside_are_logged_without_their_message(
     server: embedded.EmbeddedServer, database_name: str, tmp_path: Path, heard: io.StringIO
 ) -> None:
     extractor = ScriptedExtractor(ValueError(CANARY), ExtractionRejected("truncated"))
@@ -117,7 +96,7 @@ def test_failures_inside_are_logged_without_their_message(
     assert "Traceback" not in said
 
 
-def test_nothing_calls_out(
+def test_k01_nothing_calls_out(
     server: embedded.EmbeddedServer, database_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every socket that is opened leads to this machine."""

@@ -36,7 +36,7 @@ def ground(candidate: Candidate, context: PolicyContext) -> Grounding:
         return _from_turns(candidate, context)
     quotes = tuple(evidence.quote for evidence in candidate.evidence)
     needs_statement = candidate.source is SourceKind.SELF and candidate.operation is not Operation.DELETE
-    if needs_statement and not is_statement(candidate.text):
+    if needs_statement and (not is_statement(candidate.text) or _wishes_away(candidate.text)):
         return Grounding(reason=Reason.NOT_A_STATEMENT)
     return Grounding(text=candidate.text, quotes=quotes or (candidate.text,))
 
@@ -72,8 +72,19 @@ def _from_turns(candidate: Candidate, context: PolicyContext) -> Grounding:
 
 
 def _said(turn: str, quote: str) -> bool:
-    """Whether ``turn`` states ``quote``: by the closed lists, or because it is a clause that the rules read in it."""
-    return stated(turn, quote) or any(found.text == quote for found in statements(turn))
+    """Whether ``turn`` states ``quote``: by the closed lists, or because it is a clause that the rules read in it.
+
+    What it asks to forget, or says no longer holds, it does not state.
+    """
+    found = statements(turn)
+    if any(item.operation is Operation.DELETE and (quote in item.text or item.text in quote) for item in found):
+        return False
+    return stated(turn, quote) or any(item.text == quote for item in found)
+
+
+def _wishes_away(text: str) -> bool:
+    """Whether ``text`` is a request to forget, which is no memory."""
+    return any(found.operation is Operation.DELETE and asks_to_forget(found.said) for found in statements(text))
 
 
 def _denies(turn: str, quote: str) -> bool:

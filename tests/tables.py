@@ -1,0 +1,53 @@
+"""Every table of a database as an administrator sees it: what is really stored, whatever row-level security shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import sql
+
+from ingatan.storage import embedded
+
+Rows = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A database, read past row-level security."""
+
+    url: str
+
+    @classmethod
+    def of(cls, server: embedded.EmbeddedServer, name: str) -> Tables:
+        """The tables of database ``name``."""
+        return cls(server.url(embedded.ADMINISTRATOR, name))
+
+    def rows(self) -> Rows:
+        """Every row of every table in the schema, as text, sorted."""
+        with psycopg.connect(self.url) as driver:
+            names = driver.execute(
+                "select table_name::text from information_schema.tables"
+                " where table_schema = 'public' and table_type = 'BASE TABLE' order by 1"
+            ).fetchall()
+            found: Rows = {}
+            for (name,) in names:
+                query = sql.SQL("select t::text from {} t").format(sql.Identifier(name))
+                found[name] = sorted(str(row[0]) for row in driver.execute(query).fetchall())
+            return found
+
+    def about(self, marks: Iterable[str], *, within: str = "") -> Rows:
+        """The rows that hold any of ``marks``, and ``within``, by table; tables without any are left out."""
+        wanted = [mark.casefold() for mark in marks]
+        found = {
+            name: [row for row in rows if within in row and any(mark in row.casefold() for mark in wanted)]
+            for name, rows in self.rows().items()
+        }
+        return {name: rows for name, rows in found.items() if rows}
+
+    def run(self, statement: str, *values: object) -> list[tuple[object, ...]]:
+        """One statement as the administrator; its rows."""
+        with psycopg.connect(self.url) as driver:
+            cursor = driver.execute(statement.encode(), values or None)
+            return cursor.fetchall() if cursor.description else []
