@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 import psycopg
 from psycopg import sql
@@ -11,6 +12,13 @@ from psycopg import sql
 from ingatan.storage import embedded
 
 Rows = dict[str, list[str]]
+MOVED = {
+    "active": sql.SQL("select count(*) from memories where status = 'active' and tenant_id = %(tenant)s"),
+    "epochs": sql.SQL("select sum(erasure_epoch) from subjects where tenant_id = %(tenant)s"),
+    "positions": sql.SQL("select sum(last_seq) from conversations where tenant_id = %(tenant)s"),
+    "watermarks": sql.SQL("select sum(done_seq) from sweep_state where tenant_id = %(tenant)s"),
+    "skipped": sql.SQL("select sum(skip_seq) from conversation_askers where tenant_id = %(tenant)s"),
+}
 
 
 @dataclass(frozen=True)
@@ -51,3 +59,24 @@ class Tables:
         with psycopg.connect(self.url) as driver:
             cursor = driver.execute(statement.encode(), values or None)
             return cursor.fetchall() if cursor.description else []
+
+    def counts(self, tenant: str) -> dict[str, int]:
+        """Rows of one tenant by table, and what acts move in rows that are there: positions, states, epochs."""
+        with psycopg.connect(self.url) as driver:
+            names = _tenants_tables(self.url)
+            each = sql.SQL("select {}, (select count(*) from {} where tenant_id = %(tenant)s)::bigint")
+            parts = [each.format(sql.Literal(name), sql.Identifier(name)) for name in names]
+            parts += [sql.SQL("select {}, ({})::bigint").format(sql.Literal(name), MOVED[name]) for name in MOVED]
+            rows = driver.execute(sql.SQL(" union all ").join(parts), {"tenant": tenant}).fetchall()
+            return {str(name): int(count or 0) for name, count in rows}
+
+
+@cache
+def _tenants_tables(url: str) -> list[str]:
+    with psycopg.connect(url) as driver:
+        rows = driver.execute(
+            "select t.table_name::text from information_schema.columns c join information_schema.tables t"
+            " using (table_schema, table_name) where table_schema = 'public' and table_type = 'BASE TABLE'"
+            " and c.column_name = 'tenant_id' order by 1"
+        ).fetchall()
+        return [str(row[0]) for row in rows]

@@ -44,7 +44,13 @@ def whole(key: bytes, subject_id: UUID, slot: str) -> bytes:
 
 
 def suppress(
-    connection: Connection, principal: Principal, key: bytes, *, texts: Sequence[str], slot: str | None
+    connection: Connection,
+    principal: Principal,
+    key: bytes,
+    *,
+    texts: Sequence[str],
+    slot: str | None,
+    wish_id: UUID | None = None,
 ) -> UUID | None:
     """Never remember ``texts`` again; without texts, nothing that fills ``slot``. The wish's id; None for no wish."""
     if texts:
@@ -53,7 +59,7 @@ def suppress(
         found = [whole(key, principal.subject_id, slot)]
     else:
         return None
-    wish_id = new_id()
+    wish_id = wish_id or new_id()
     owner = {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
     named = slot if not texts else None
     rows = [{**owner, "wish_id": wish_id, "digest": mark, "slot": named} for mark in found]

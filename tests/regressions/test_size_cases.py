@@ -2,8 +2,8 @@
 
 | case | what is shown here |
 |------|--------------------|
-| G02 | contents at, below and above 1,000,000 bytes, of words, random words, base64, CJK; long metadata and statements |
-| G03 | deep, endless and non-standard JSON on every route that takes a body, and from the model: refused, nothing stored |
+| G02 | contents at, below and above 1,000,000 bytes, of any letters; long metadata and statements |
+| G03 | deep, endless and non-standard JSON on every route and from the model: refused, nothing stored |
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from __future__ import annotations
 import base64
 import json
 import random
-from collections.abc import Callable, Iterator
+import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,20 +76,23 @@ def test_g02_a_megabyte_is_kept_in_full_and_a_byte_more_is_refused(service: Serv
 
 
 def test_g02_a_body_above_the_limit_is_refused_by_what_it_declares(service: Service) -> None:
+    """Nothing of the body is sent, and the answer is there."""
     ana = service.client()
-    head = {"Content-Length": str(BODY_BYTES_MAX + 1), "Content-Type": "application/json"}
-
-    def endless() -> Iterator[bytes]:
-        yield b'{"query": "'
-
-    request = ana.build_request("POST", "/recall", content=endless(), headers=head)
-    request.headers.pop("transfer-encoding", None)
-    try:
-        answer = ana.send(request)
-    except httpx.HTTPError:
-        return  # the connection was closed before the rest was sent: nothing was read
-    assert answer.status_code == 413
-    assert f"{BODY_BYTES_MAX:,} bytes" in answer.text
+    host, port = service.address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as plain:
+        lines = [
+            "POST /recall HTTP/1.1",
+            f"Host: {host}",
+            f"Authorization: {ana.headers['Authorization']}",
+            "Content-Type: application/json",
+            f"Content-Length: {BODY_BYTES_MAX + 1}",
+        ]
+        plain.sendall("\r\n".join([*lines, "", ""]).encode())
+        answer = ""
+        while not answer.endswith("}") and (part := plain.recv(10_000)):
+            answer += part.decode()
+    assert answer.startswith("HTTP/1.1 413 ")
+    assert f"{BODY_BYTES_MAX:,} bytes" in answer
 
 
 def test_g02_long_metadata_is_kept_and_a_long_statement_is_refused_each_time(service: Service) -> None:
