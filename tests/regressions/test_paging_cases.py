@@ -27,8 +27,8 @@ INSERTS = {
     f" select {MINE}, 1, '{{subject}}', '{{subject}}', 'fact', 'words ' || n, sha256(gen_random_uuid()::text::bytea),"
     f" 'en', 0.5, 'stated', 'active', 'self', '1', {TIME}, {TIME} from generate_series(1, {{count}}) n returning id",
     "candidates": "insert into candidates (tenant_id, id, subject_id, writer_id, type, decision, reasons,"
-    f" policy_version, created_at) select {MINE}, '{{subject}}', '{{subject}}', 'fact', 'reject', '{{{{}}}}', '1', {TIME}"
-    " from generate_series(1, {count}) n returning id",
+    f" policy_version, created_at) select {MINE}, '{{subject}}', '{{subject}}', 'fact', 'reject', '{{{{}}}}', '1',"
+    f" {TIME} from generate_series(1, {{count}}) n returning id",
     "conversations": "insert into conversations (tenant_id, id, user_id, title, created_at, updated_at)"
     f" select {MINE}, '{{subject}}', 'talk', {TIME}, {TIME} from generate_series(1, {{count}}) n returning id",
     "messages": "insert into messages (tenant_id, id, conversation_id, seq, author_id, role, content, created_at)"
@@ -132,17 +132,17 @@ def test_i01_every_row_that_stays_is_seen_once(listing: Callable[[str], Listing]
 def test_i01_limits_and_cursors_that_are_not_ours(
     service: Service, listing: Callable[[str], Listing], name: str
 ) -> None:
+    other = listing("candidates" if name != "candidates" else "conversations")
+    stranger = service.client("bea", roles=[Role.USER, Role.AUDITOR])
+    for turn in range(5):
+        service.say(stranger, f"talk {turn}")
     listed = listing(name)
     there = listed.come(30)
     for limit in ("0", "-1", "1000000000", "1e9", "abc", "101", "1.5", "", " ", "*", "٣x"):
         assert listed.client.get(listed.path, params={"limit": limit}).status_code == 422, limit
     cursor = listed.page(7).json()["next_cursor"]
     assert listed.page(7, cursor).status_code == 200
-    other = listing("candidates" if name != "candidates" else "conversations")
     other.come(10)
-    stranger = service.client("bea", roles=[Role.USER, Role.AUDITOR])
-    for turn in range(5):
-        service.say(stranger, f"talk {turn}")
     foreign = stranger.get("/conversations", params={"limit": "1"}).json()["next_cursor"]
     middle = len(cursor) // 2
     wrong = [
