@@ -27,6 +27,8 @@ from tests.integration.test_migrate import MIGRATE
 from tests.pooler.conftest import Pooler
 from tests.serving import Service, serving
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture(params=["auto", "off", "on"])
 def prepared(request: pytest.FixtureRequest, pooler: Pooler) -> str:
@@ -101,6 +103,28 @@ def test_f04_two_sweepers_through_the_pooler(
     for thread in threads:
         thread.join()
     assert sum(report.written for report in reports) == 3
+    assert locks(server, database_name) == []
+
+
+def test_f04_a_holder_killed_in_mid_work_holds_nobody_up(
+    pooled: Service, server: embedded.EmbeddedServer, database_name: str, tmp_path: Path, pooler: Pooler
+) -> None:
+    """Once its lease has run out another one does the work; no lock of the dead one is left at the server."""
+    ana = pooled.client()
+    pooled.say(ana, "I work at the port.")
+    url = pooler.url(server.url(embedded.APP, database_name))
+    moment = (datetime.now(UTC) + timedelta(minutes=31)).isoformat()
+    command = [sys.executable, "-m", "tests.integration.sweep_process", url, str(tmp_path), moment, "thought", "0"]
+    killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert killed.returncode == -9, killed.stderr
+    assert locks(server, database_name) == []
+    assert pooled.sweep().written == 0, "in hand until the lease has run out"
+    with psycopg.connect(server.url(embedded.ADMINISTRATOR, database_name)) as driver:
+        driver.execute("update leases set lease_until = now() - interval '1 second'")
+        driver.execute("update sweep_state set lease_until = now() - interval '1 second'")
+        driver.execute("update subjects set lease_until = now() - interval '1 second'")
+    assert pooled.sweep().written == 1
+    assert len(pooled.remembered(ana)) == 1
     assert locks(server, database_name) == []
 
 

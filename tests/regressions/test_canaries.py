@@ -2,8 +2,8 @@
 
 | case | what is shown here |
 |------|--------------------|
-| K01 | canaries in every field of each route, form and command, with success, mistakes, failures, an outage, at debug: |
-|     | in no log, error, metric, audit row or log of the database; nothing calls out                                  |
+| K01 | canaries in every field of each route, form and command, with success, mistakes, failures, an outage, at debug |
+|     | level: in no log, error, metric, audit row or log of the database; nothing calls out                          |
 """
 
 from __future__ import annotations
@@ -179,7 +179,8 @@ def test_k01_forms_log_nothing(
 
 
 COMMANDS = [
-    ["sweep", "--once"], ["index", "rebuild", "--all"], ["index", "calibrate"], ["audit", "verify"], ["doctor"], ["erase", "--subject", f"ana-{CANARY}"],
+    ["sweep", "--once"], ["index", "rebuild", "--all"], ["index", "calibrate"], ["audit", "verify"], ["doctor"],
+    ["erase", "--subject", f"ana-{CANARY}"],
     ["erase", "--subject", f"ana-{CANARY}", "--memory", CANARY], ["sweep", "--requeue", CANARY],
 ]  # fmt: skip
 
