@@ -207,8 +207,8 @@ def erase(
     from ingatan import erasure, identity  # noqa: PLC0415 - only this command erases
 
     with _explained(), _app(data_dir) as running:
-        if subject is None:
-            raise IngatanError("Say whose memories: --subject UUID.")
+        if subject is None or not _named(subject, tenant):
+            raise IngatanError("Say whose memories: --subject UUID. A blank or a wildcard names nobody.")
         issuer = running.settings.security.issuer or identity.DEVELOPMENT_ISSUER
         person = Principal(identity.tenant_uuid(tenant), identity.subject_uuid(issuer, subject))
         with running.database.write(person) as connection:
@@ -223,6 +223,11 @@ def erase(
             )
         count = receipt.removed["memories"]
         _say(f"Erased {count} memories; receipt {receipt.id}.", receipt.as_json(), as_json)
+
+
+def _named(*values: str) -> bool:
+    """Whether every value is a name: neither blank nor a wildcard, which must never stand for everyone."""
+    return all(value.strip() not in {"", "*", "%", "null"} for value in values)
 
 
 @audit.command("verify")

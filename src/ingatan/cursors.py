@@ -35,7 +35,7 @@ class Cursors:
     def seal(self, principal: Principal, listing: str, *position: datetime | UUID | int) -> str:
         """The cursor behind the last row: ``listing`` names route and filter, ``position`` its order's values."""
         body = json.dumps([part.isoformat() if isinstance(part, datetime) else str(part) for part in position]).encode()
-        return base64.urlsafe_b64encode(self._tag(principal, listing, body) + body).decode().rstrip("=")
+        return _written(self._tag(principal, listing, body) + body)
 
     def open(self, principal: Principal, listing: str, cursor: str | None) -> list[str] | None:
         """The position as strings, or None without a cursor. Raises BadCursor."""
@@ -44,6 +44,8 @@ class Cursors:
         try:
             raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
         except (binascii.Error, ValueError):
+            raw = b""
+        if _written(raw) != cursor:  # the decoder passes over what is no letter of its alphabet
             raw = b""
         tag, body = raw[:TAG_BYTES], raw[TAG_BYTES:]
         if not hmac.compare_digest(tag, self._tag(principal, listing, body)):
@@ -54,3 +56,7 @@ class Cursors:
     def _tag(self, principal: Principal, listing: str, body: bytes) -> bytes:
         scope = principal.tenant_id.bytes + principal.subject_id.bytes + listing.encode() + b"\0" + body
         return hmac.digest(self._key, scope, hashlib.sha256)[:TAG_BYTES]
+
+
+def _written(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")

@@ -142,12 +142,18 @@ class Steward:
         event(Event.MEMORY_ERASED, subject_id=principal.subject_id, count=receipt.removed["memories"])
         return receipt
 
-    def suppress(self, principal: Principal, slot: Slot) -> UUID:
-        """Never remember what fills ``slot`` again; the wish's id. What is known of it stays until it is erased."""
+    def suppress(self, principal: Principal, slot: Slot, key: Key | None = None) -> UUID:
+        """Never remember what fills ``slot`` again; the wish's id. What is known of it stays until it is erased.
+
+        Once for the same ``key``. Raises KeyReused.
+        """
+        wish = new_id()
         with self._database.write(principal) as connection:
             subjects.lock(connection, principal)
-            wish = suppressions.suppress(connection, principal, self._erasure_key, texts=(), slot=slot)
-            assert wish is not None, "a slot makes a wish"
+            made = idempotency.take(connection, principal, key, [wish])
+            if made is not None:
+                return made[0]
+            suppressions.suppress(connection, principal, self._erasure_key, texts=(), slot=slot, wish_id=wish)
             self._audit.append(connection, principal, [_about(principal, AuditAction.MEMORY_SUPPRESSED, slot=slot)])
         return wish
 

@@ -55,7 +55,13 @@ def borne(key: bytes, subject_id: UUID, *, texts: Sequence[str], slot: str | Non
 
 
 def suppress(
-    connection: Connection, principal: Principal, key: bytes, *, texts: Sequence[str], slot: str | None
+    connection: Connection,
+    principal: Principal,
+    key: bytes,
+    *,
+    texts: Sequence[str],
+    slot: str | None,
+    wish_id: UUID | None = None,
 ) -> UUID | None:
     """Never remember ``texts`` again; without texts, nothing that fills ``slot``. The wish's id; None for no wish.
 
@@ -70,7 +76,7 @@ def suppress(
         marks = [_whole(key, about, slot)]
     else:
         return None
-    wish_id = new_id()
+    wish_id = wish_id or new_id()
     row = {"tenant_id": principal.tenant_id, "subject_id": about, "wish_id": wish_id, "slot": None if texts else slot}
     rows = [{**row, "digest": mark, "kind": "mark"} for mark in marks]
     rows += [{**row, "digest": word, "kind": "word"} for word in words]

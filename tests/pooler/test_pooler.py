@@ -27,6 +27,8 @@ from tests.integration.test_migrate import MIGRATE
 from tests.pooler.conftest import Pooler
 from tests.serving import Service, serving
 
+ROOT = Path(__file__).parents[2]
+
 
 @pytest.fixture(params=["auto", "off", "on"])
 def prepared(request: pytest.FixtureRequest, pooler: Pooler) -> str:
@@ -54,7 +56,7 @@ def locks(server: embedded.EmbeddedServer, database_name: str) -> list[Any]:
         ).fetchall()
 
 
-def test_a_thousand_mixed_requests(pooled: Service, server: embedded.EmbeddedServer, database_name: str) -> None:
+def test_f04_a_thousand_mixed_requests(pooled: Service, server: embedded.EmbeddedServer, database_name: str) -> None:
     """Five people at once: write, read, recall, list, correct. Nothing fails, nothing mixes."""
     answers: list[int] = []
     mixed: list[str] = []
@@ -87,7 +89,9 @@ def test_a_thousand_mixed_requests(pooled: Service, server: embedded.EmbeddedSer
     assert locks(server, database_name) == []
 
 
-def test_two_sweepers_through_the_pooler(pooled: Service, server: embedded.EmbeddedServer, database_name: str) -> None:
+def test_f04_two_sweepers_through_the_pooler(
+    pooled: Service, server: embedded.EmbeddedServer, database_name: str
+) -> None:
     """They exclude each other by lease, and a leader that vanished holds nobody up beyond it."""
     for name in ("ana", "budi", "chi"):
         pooled.say(pooled.client(name), "I work at the port.")
@@ -102,7 +106,29 @@ def test_two_sweepers_through_the_pooler(pooled: Service, server: embedded.Embed
     assert locks(server, database_name) == []
 
 
-def test_three_replicas_migrate_through_the_pooler(
+def test_f04_a_holder_killed_in_mid_work_holds_nobody_up(
+    pooled: Service, server: embedded.EmbeddedServer, database_name: str, tmp_path: Path, pooler: Pooler
+) -> None:
+    """Once its lease has run out another one does the work; no lock of the dead one is left at the server."""
+    ana = pooled.client()
+    pooled.say(ana, "I work at the port.")
+    url = pooler.url(server.url(embedded.APP, database_name))
+    moment = (datetime.now(UTC) + timedelta(minutes=31)).isoformat()
+    command = [sys.executable, "-m", "tests.integration.sweep_process", url, str(tmp_path), moment, "thought", "0"]
+    killed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert killed.returncode == -9, killed.stderr
+    assert locks(server, database_name) == []
+    assert pooled.sweep().written == 0, "in hand until the lease has run out"
+    with psycopg.connect(server.url(embedded.ADMINISTRATOR, database_name)) as driver:
+        driver.execute("update leases set lease_until = now() - interval '1 second'")
+        driver.execute("update sweep_state set lease_until = now() - interval '1 second'")
+        driver.execute("update subjects set lease_until = now() - interval '1 second'")
+    assert pooled.sweep().written == 1
+    assert len(pooled.remembered(ana)) == 1
+    assert locks(server, database_name) == []
+
+
+def test_f04_three_replicas_migrate_through_the_pooler(
     server: embedded.EmbeddedServer, fresh: Callable[..., str], pooler: Pooler
 ) -> None:
     url = pooler.url(server.url(embedded.OWNER, fresh("template1")))

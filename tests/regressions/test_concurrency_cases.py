@@ -92,7 +92,7 @@ def fleet(server: embedded.EmbeddedServer, database_name: str, tmp_path: Path) -
     return Fleet(server.url(embedded.APP, database_name), tmp_path)
 
 
-def test_turns_posted_at_once_by_several_askers_keep_one_order(fleet: Fleet) -> None:
+def test_f01_turns_posted_at_once_by_several_askers_keep_one_order(fleet: Fleet) -> None:
     """F01: 50 parallel posts of 1 to 3 turns to one conversation, appends to 20 others, one client time."""
     extractor = Counted()
     on = {"shared_conversations": "true", "extract_max_messages": "1000"}
@@ -140,7 +140,7 @@ def test_turns_posted_at_once_by_several_askers_keep_one_order(fleet: Fleet) -> 
         assert found["sound"] is True
 
 
-def test_appending_while_it_is_swept_neither_waits_for_ever_nor_fails(fleet: Fleet) -> None:
+def test_f01_appending_while_it_is_swept_neither_waits_for_ever_nor_fails(fleet: Fleet) -> None:
     """Appends and commits take the conversation's locks in one order: no deadlock between them."""
     with fleet.serve(1, Counted(), shared_conversations="true") as [service], ThreadPoolExecutor(4) as pool:
         ana, bea = person(service, "ana"), person(service, "bea")
@@ -166,7 +166,7 @@ def test_appending_while_it_is_swept_neither_waits_for_ever_nor_fails(fleet: Fle
         assert set(erased) == {200}
 
 
-def test_eight_sweepers_extract_each_of_a_hundred_conversations_once(fleet: Fleet) -> None:
+def test_f03_eight_sweepers_extract_each_of_a_hundred_conversations_once(fleet: Fleet) -> None:
     """F03 (a): even when the lead is taken from whoever holds it, again and again."""
     extractor = Counted()
     with fleet.serve(SWEEPERS, extractor, max_concurrent_writes="2") as services, ThreadPoolExecutor(SWEEPERS) as pool:
@@ -207,7 +207,7 @@ def test_eight_sweepers_extract_each_of_a_hundred_conversations_once(fleet: Flee
 
 
 @pytest.mark.parametrize("askers", [1, 2])
-def test_a_model_slower_than_the_lease_and_a_worker_that_wakes_late(fleet: Fleet, askers: int) -> None:
+def test_f03_a_model_slower_than_the_lease_and_a_worker_that_wakes_late(fleet: Fleet, askers: int) -> None:
     """F03 (b, d): a second worker takes over once the lease has run out; the first one's writes are refused."""
     extractor = Counted()
     with fleet.serve(2, extractor, shared_conversations="true") as [one, two], ThreadPoolExecutor(1) as pool:

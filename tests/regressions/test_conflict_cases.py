@@ -107,7 +107,7 @@ def test_a_conflict_of_one_person_is_not_in_another_slot(service: Service, ana: 
     assert len(service.remembered(ana)) == 2
 
 
-def test_a_superseded_memory_never_answers_and_the_past_returns_it(service: Service, ana: httpx.Client) -> None:
+def test_b04_a_superseded_memory_never_answers_and_the_past_returns_it(service: Service, ana: httpx.Client) -> None:
     old, new = "The entrance of my office opens with badge A.", "My office's entrance now opens with the blue badge."
     id = state(ana, old)["memory_id"]
     before = datetime.now(UTC)
@@ -133,7 +133,7 @@ def test_a_superseded_memory_never_answers_and_the_past_returns_it(service: Serv
     assert service.client("bea").get(f"/memories/{id}/versions").status_code == 404
 
 
-def test_history_follows_a_fact_from_one_memory_to_the_next(service: Service, ana: httpx.Client) -> None:
+def test_b04_history_follows_a_fact_from_one_memory_to_the_next(service: Service, ana: httpx.Client) -> None:
     for text in (PORT, SCHOOL, MILL):
         state(ana, text)
     [current] = service.remembered(ana)
@@ -204,7 +204,7 @@ def test_without_the_embedder_the_past_is_found_by_words(service: Service, ana: 
         "",
     ],
 )
-def test_a_time_that_is_naive_absurd_or_to_come_is_refused_by_its_name(ana: httpx.Client, moment: object) -> None:
+def test_h01_a_time_that_is_naive_absurd_or_to_come_is_refused_by_its_name(ana: httpx.Client, moment: object) -> None:
     answer = ana.post("/recall", json={"query": "anything", "as_of": moment})
     assert answer.status_code == 422
     assert [item["field"] for item in answer.json()["errors"]] == ["as_of"]
@@ -226,7 +226,7 @@ def test_asking_about_the_past_is_audited_and_is_no_use(service: Service, ana: h
         assert [use.count for use in connection.all("probe.uses", subject_id=owner.subject_id)] == [1]
 
 
-def test_a_mention_retires_no_other_fact_and_a_denial_supports_none(service: Service, ana: httpx.Client) -> None:
+def test_b05_a_mention_retires_no_other_fact_and_a_denial_supports_none(service: Service, ana: httpx.Client) -> None:
     id = state(ana, "I am treasurer of the rowing club.")["memory_id"]
     service.say(ana, "I repaired the rowing club's boat trailer.")
     service.say(ana, "That wasn't me; the man in the chat said he had a pilot licence.")

@@ -72,7 +72,7 @@ def propose(case: Case, text: str) -> str:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_on_create_the_memory_is_kept_and_its_vector_waits(case: Case, mode: str) -> None:
+def test_g04_on_create_the_memory_is_kept_and_its_vector_waits(case: Case, mode: str) -> None:
     case.endpoint.mode = mode
     propose(case, OSLO)
     assert case.state(OSLO) == {"active": 1, "vectors": 0, "pending": 1}
@@ -91,7 +91,7 @@ def test_on_create_the_memory_is_kept_and_its_vector_waits(case: Case, mode: str
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_on_update_the_old_vector_goes_with_the_old_version(case: Case, mode: str) -> None:
+def test_g04_on_update_the_old_vector_goes_with_the_old_version(case: Case, mode: str) -> None:
     id = propose(case, OSLO)
     assert case.state(OSLO) == {"active": 1, "vectors": 1, "pending": 0}
     case.endpoint.mode = mode
@@ -110,7 +110,7 @@ def test_on_update_the_old_vector_goes_with_the_old_version(case: Case, mode: st
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_on_the_question_words_answer_and_it_is_said(case: Case, mode: str) -> None:
+def test_g04_on_the_question_words_answer_and_it_is_said(case: Case, mode: str) -> None:
     for text in (OSLO, "I use QGIS and Python.", "I prefer short answers."):
         propose(case, text)
     case.endpoint.mode = mode
@@ -125,7 +125,7 @@ def test_on_the_question_words_answer_and_it_is_said(case: Case, mode: str) -> N
     assert "Oslo" not in said
 
 
-def test_a_text_the_embedder_refuses_blocks_no_other(case: Case) -> None:
+def test_g04_a_text_the_embedder_refuses_blocks_no_other(case: Case) -> None:
     case.endpoint.mode = "timeout"
     for text in (OSLO, "I use QGIS and Python.", "I prefer short answers."):
         propose(case, text)
@@ -141,7 +141,7 @@ def test_a_text_the_embedder_refuses_blocks_no_other(case: Case) -> None:
     assert texts(case.recall("Oslo"))[0] == OSLO
 
 
-def test_a_vector_that_got_in_another_way_never_ranks(case: Case) -> None:
+def test_g04_a_vector_that_got_in_another_way_never_ranks(case: Case) -> None:
     """A zero vector in the table, as an older release or a restored dump might hold: its similarity is no number."""
     propose(case, OSLO)
     propose(case, "I use QGIS and Python.")

@@ -489,7 +489,7 @@ def test_a_person_who_withdrew_is_not_shown_to_the_model(start: Start) -> None:
     assert model.asked == []
 
 
-def test_neither_key_nor_words_reach_the_log(start: Start, capfd: pytest.CaptureFixture[str]) -> None:
+def test_k01_neither_key_nor_words_reach_the_log(start: Start, capfd: pytest.CaptureFixture[str]) -> None:
     canary = "I live in Canaryville"
     service, model = start(INGATAN_SERVER__LOG_LEVEL="debug")
     ana = service.client()

@@ -10,7 +10,7 @@ from tests.serving import Service
 BODY = {"text": "I prefer tea over coffee.", "type": "preference", "source": {"kind": "self"}}
 
 
-def test_twenty_identical_writes_make_one_memory_a_person(service: Service) -> None:
+def test_b02_twenty_identical_writes_make_one_memory_a_person(service: Service) -> None:
     people = {name: service.client(name) for name in ("ana", "bea")} | {"zoe": service.client("ana", tenant="other")}
 
     def write(n: int) -> tuple[str, int, str]:
@@ -30,7 +30,7 @@ def test_twenty_identical_writes_make_one_memory_a_person(service: Service) -> N
     assert len({id for _, _, id in answers}) == 3
 
 
-def test_the_chain_does_not_fork_under_parallel_acts(service: Service) -> None:
+def test_f01_the_chain_does_not_fork_under_parallel_acts(service: Service) -> None:
     clients = [service.client(f"person-{n}") for n in range(5)]
 
     def act(n: int) -> int:

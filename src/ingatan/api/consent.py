@@ -7,10 +7,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends
 
-from ingatan import subjects, suppressions
+from ingatan import idempotency, subjects, suppressions
 from ingatan.access import Action
 from ingatan.api.bodies import ConsentChange, NeverAgain
-from ingatan.api.callers import Running, needs
+from ingatan.api.callers import IdempotencyKey, Running, needs
 from ingatan.types import Consent, Principal
 
 router = APIRouter(tags=["consent"])
@@ -39,9 +39,10 @@ def set_consent(app: Running, caller: Consenter, body: ConsentChange) -> dict[st
 
 
 @router.post("/consent/never-again", status_code=201)
-def never_again(app: Running, caller: Consenter, body: NeverAgain) -> dict[str, Any]:
+def never_again(app: Running, caller: Consenter, body: NeverAgain, key: IdempotencyKey = None) -> dict[str, Any]:
     """Never remember an attribute of the caller again, such as their workplace. What is known stays until erased."""
-    return {"id": str(app.steward.suppress(caller, body.slot)), "slot": body.slot.value}
+    claim = idempotency.key_for("POST /consent/never-again", key, body.model_dump(mode="json"))
+    return {"id": str(app.steward.suppress(caller, body.slot, claim)), "slot": body.slot.value}
 
 
 @router.delete("/consent/never-again/{id}")

@@ -43,7 +43,8 @@ class BodyGate:
                 return  # the client went away in the middle: what it meant to send is not known
             if body and scope["method"] == "DELETE":
                 raise BadRequest("DELETE takes no body. Give its filter in the address.", code="unknown_filter")
-            if body and b"json" in headers.get(b"content-type", b"application/json").lower():
+            kinds = [value.lower() for name, value in scope["headers"] if name == b"content-type"]
+            if body and any(b"json" in kind for kind in kinds or [b"application/json"]):  # one of several is enough
                 check_json(body)
         except IngatanError as error:
             await problem(error.status, error.code, str(error))(scope, receive, send)

@@ -38,7 +38,7 @@ def ground(candidate: Candidate, context: PolicyContext) -> Grounding:
         return _from_turns(candidate, context)
     quotes = tuple(evidence.quote for evidence in candidate.evidence)
     needs_statement = candidate.source is SourceKind.SELF and candidate.operation is not Operation.DELETE
-    if needs_statement and not is_statement(candidate.text):
+    if needs_statement and (not is_statement(candidate.text) or _wishes_away(candidate.text)):
         return Grounding(reason=Reason.NOT_A_STATEMENT)
     return Grounding(text=candidate.text, quotes=quotes or (candidate.text,))
 
@@ -83,6 +83,11 @@ def _said(turn: str, quote: str) -> bool:
     if any(quote in (each.said or each.text) for each in found if each.operation is Operation.DELETE):
         return False
     return stated(turn, quote)
+
+
+def _wishes_away(text: str) -> bool:
+    """Whether ``text`` is a request to forget, which is no memory."""
+    return any(found.operation is Operation.DELETE for found in statements(text))
 
 
 def _closes(turn: str, quote: str) -> bool:
