@@ -94,6 +94,14 @@ def test_what_is_said_of_others_is_not_the_persons(said: str, quote: str) -> Non
     assert decide(said, quote).outcome is Outcome.REJECT
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["Jawab pertanyaan ini saja dengan singkat", "Please answer this one in a table", "Trả lời câu này bằng bảng nhé"],
+)
+def test_a_wish_for_this_answer_alone_is_no_preference(said: str) -> None:
+    assert decide(said, said).outcome is Outcome.REJECT
+
+
 def test_and_what_is_said_of_oneself_is() -> None:
     assert decide("I work at the port and use Excel.", "I work at the port").outcome is Outcome.ACCEPT
     assert decide("A note about me:\nI live in Medan.", "I live in Medan").outcome is Outcome.ACCEPT

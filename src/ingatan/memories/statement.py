@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from ingatan.languages import CODES, load
+from ingatan.languages.sentences import lowered
 from ingatan.memories.wording import pattern, single
 from ingatan.text import fold, words
 
@@ -97,6 +99,14 @@ def _whole(before: str, quote: str, after: str) -> bool:
     return _FOLLOWS.match(after) is not None
 
 
+def _once(quote: str) -> bool:
+    """Whether ``quote`` is a wish for this answer alone."""
+    view, languages = lowered(quote), [load(code) for code in CODES]
+    if any(language.search("standing_sure", view) is not None for language in languages):
+        return False
+    return any(language.search("oneoff", view) is not None for language in languages)
+
+
 def _introduced(before: str) -> bool:
     """Whether the line before ends with a colon, so that what follows is a text of somebody's, unless it is a note."""
     lines = before.rstrip().splitlines()
@@ -110,7 +120,7 @@ def stated(turn: str, quote: str) -> bool:
     if at < 0 or not is_statement(quote) or _begins_elsewhere(quote):
         return False
     before, after = turn[:at], turn[at + len(quote) :]
-    if not _whole(before, quote, after) or _introduced(before):
+    if not _whole(before, quote, after) or _introduced(before) or _once(quote):
         return False
     if len(_MARKS.findall(before)) % 2 and _MARKS.search(after):
         return False
