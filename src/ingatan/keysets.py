@@ -74,11 +74,12 @@ class KeySetFile:
 class KeySetUrl:
     """A JSON key set behind an address, fetched again every ``refresh_seconds`` and when a key is not known.
 
-    At most one fetch runs, in a thread of its own, and ends within ``timeout_seconds`` whatever the source does. Who
-    has a known key never waits for it; of those with an unknown key, only the one who set it off, and briefly. Without
-    any keys callers wait as briefly. After ``stale_seconds`` without a good answer the keys are given up and callers
-    get KeysUnavailable: an attacker who can keep the source away must not keep a removed key alive for ever. Redirects
-    are not followed; proxies and credentials of the environment are not used.
+    At most one fetch runs, in a thread of its own, and ends within ``timeout_seconds`` whatever the source does (the
+    look-up of its name apart, whose time is the system's). Who has a known key never waits for it; of those with an
+    unknown key, only the one who set it off, and briefly. Without any keys callers wait as briefly. After
+    ``stale_seconds`` without a good answer the keys are given up and callers get KeysUnavailable: an attacker who can
+    keep the source away must not keep a removed key alive for ever. Redirects are not followed; proxies and
+    credentials of the environment are not used.
     """
 
     def __init__(

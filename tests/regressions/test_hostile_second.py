@@ -60,9 +60,10 @@ def written_by_an_older_release(data: Path, subject_id: str, tenant_id: str) -> 
         run(admin, "insert into subjects (tenant_id, id) values (%(t)s, %(s)s)", ids)
         run(
             admin,
-            "insert into memories (tenant_id, id, version, scope_id, subject_id, type, text, text_hash, language,"
+            "insert into memories (tenant_id, id, version, scope_id, subject_id, type, text, language, text_hash,"
             " importance, trust, status, source_kind, policy_version, effective_at) values (%(t)s, %(m)s, 1, %(s)s,"
-            " %(s)s, 'fact', %(text)s::text, sha256(convert_to(%(text)s::text, 'UTF8')), 'en', 0.6, 'stated', 'active', 'turn', 'old', now())",
+            " %(s)s, 'fact', %(text)s, 'en', decode(repeat('ab', 32), 'hex'), 0.6, 'stated', 'active', 'turn', 'old',"
+            " now())",
             ids,
         )
         run(
