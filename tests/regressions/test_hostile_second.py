@@ -142,6 +142,9 @@ def test_erasing_by_sql_reaches_what_is_still_to_be_learned(
         driver.execute("set role ingatan_dba")
         found = driver.execute(b"select erase_user_memory('%s')" % str(subject).encode()).fetchall()
     assert found == [(0,)], "nothing was remembered yet"
+    for role in ("ingatan_dba", "ingatan_app"):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            run(admin, f"set role {role}; select ingatan_erase_person(gen_random_uuid(), gen_random_uuid())")
     service.sweep()
     assert service.remembered(ana) == []
     assert len(service.remembered(bob)) == 1
