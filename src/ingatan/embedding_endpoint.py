@@ -20,6 +20,8 @@ from ingatan.embeddings import EmbedderFailed, Vector, prepared, usable
 NUMBER_BYTES_MAX = 32
 """More than any JSON number of a vector takes; what an answer may weigh follows from it."""
 ENVELOPE_BYTES_MAX = 65_536
+UNDER_WAY_MAX = 64
+"""Requests of one embedder that may be unfinished at once, those that were given up included."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +54,7 @@ class EndpointEmbedder:
         self._endpoint = endpoint
         self._lock = threading.Lock()
         self._client: Any = None
+        self._places = threading.BoundedSemaphore(UNDER_WAY_MAX)
         self.name = endpoint.space
         self.dimensions = endpoint.dimensions
 
@@ -92,15 +95,44 @@ class EndpointEmbedder:
         return usable(_listed(found), count=len(inputs), dimensions=where.dimensions)
 
     def _answer(self, wanted: dict[str, Any], count: int, seconds: float) -> bytes:
-        """The body of a 200 answer, read within ``seconds`` and its bound."""
-        client = self._http()
-        httpx = importlib.import_module("httpx")
+        """The body of a 200 answer, within ``seconds`` in all. It is fetched in a thread of its own, because the time
+        of HTTP clients is a time between bytes; one that is left behind ends with its next byte of body or silence,
+        and only so many may be under way."""
         deadline = time.monotonic() + seconds
+        if not self._places.acquire(timeout=seconds):
+            raise EmbedderFailed("The embedding endpoint leaves too many questions unanswered.")
+        outcome: list[bytes | EmbedderFailed] = []
+
+        def fetch() -> None:
+            try:
+                outcome.append(self._fetch(wanted, count, deadline))
+            except EmbedderFailed as failed:
+                outcome.append(failed)
+            finally:
+                self._places.release()
+
+        thread = threading.Thread(target=fetch, name="ingatan-embedding", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            self._places.release()
+            raise EmbedderFailed("There is no thread left to ask the embedding endpoint.") from None
+        thread.join(max(deadline - time.monotonic(), 0))
+        result = outcome[0] if outcome else EmbedderFailed("The embedding endpoint did not finish in time.")
+        if isinstance(result, EmbedderFailed):
+            raise result
+        return result
+
+    def _fetch(self, wanted: dict[str, Any], count: int, deadline: float) -> bytes:
+        """The body, read within its bound. Raises EmbedderFailed, and nothing else."""
         bound = count * self._endpoint.dimensions * NUMBER_BYTES_MAX + ENVELOPE_BYTES_MAX
         body = bytearray()
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise EmbedderFailed("The embedding endpoint did not finish in time.")
         try:
             url = self._endpoint.base_url.rstrip("/") + "/embeddings"
-            with client.stream("POST", url, json=wanted, timeout=seconds) as response:
+            with self._http().stream("POST", url, json=wanted, timeout=left) as response:
                 if response.status_code != 200:
                     raise EmbedderFailed(f"The embedding endpoint answered with status {response.status_code}.")
                 for chunk in response.iter_bytes():
@@ -109,7 +141,9 @@ class EndpointEmbedder:
                         raise EmbedderFailed("The embedding endpoint's answer is longer than vectors can be.")
                     if time.monotonic() > deadline:
                         raise EmbedderFailed("The embedding endpoint did not finish in time.")
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+        except EmbedderFailed:
+            raise
+        except Exception as error:  # whatever it was, its words must not end in the trace of a thread
             raise EmbedderFailed(f"The embedding endpoint did not answer ({type(error).__name__}).") from None
         return bytes(body)
 

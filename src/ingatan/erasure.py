@@ -79,6 +79,27 @@ def marks(
     return sorted(hmac.digest(key, subject_id.bytes + mark, hashlib.sha256) for mark in found)
 
 
+def mark_old(connection: Connection, principal: Principal, key: bytes, limit: int) -> int:
+    """Give up to ``limit`` versions of the caller's that were written before there were marks theirs; how many.
+
+    Without them an erasure by SQL, which has no key, would leave nothing to recognise the words by.
+    """
+    owner = {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
+    subjects.lock(connection, principal)
+    rows = connection.all("erasure.unmarked", **owner, limit=limit)
+    made = [
+        {
+            "tenant_id": principal.tenant_id,
+            "id": row.id,
+            "version": row.version,
+            "marks": marks(key, principal.subject_id, texts=[row.text], slot=row.slot, turns=row.turns),
+        }
+        for row in rows
+    ]
+    connection.many("erasure.mark", made)
+    return len(made)
+
+
 def erased_at(connection: Connection, principal: Principal, digests: Sequence[bytes]) -> datetime | None:
     """When the caller last erased something that bears one of these marks; None if never."""
     row = connection.one(

@@ -6,6 +6,7 @@ with the next good reading; an outage of the source logs nobody out.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
@@ -23,6 +24,8 @@ FILE_CHECK_SECONDS = 1.0
 SET_BYTES_MAX = 262_144
 UNKNOWN_KEY_SECONDS_MIN = 10.0
 """How often at most an unknown key identifier leads to a fetch out of turn: forged ones must not drive us."""
+WAIT_SECONDS_MAX = 2.0
+"""How long at most a caller waits for a fetch."""
 
 KeySource = Callable[[str | None], KeySet]
 
@@ -71,10 +74,12 @@ class KeySetFile:
 class KeySetUrl:
     """A JSON key set behind an address, fetched again every ``refresh_seconds`` and when a key is not known.
 
-    Regular refreshes happen beside the requests; only a token with an unknown key waits for a fetch. After
+    At most one fetch runs, in a thread of its own, and ends within ``timeout_seconds`` whatever the source does (the
+    look-up of its name apart, whose time is the system's). Who has a known key never waits for it; of those with an
+    unknown key, only the one who set it off, and briefly. Without any keys callers wait as briefly. After
     ``stale_seconds`` without a good answer the keys are given up and callers get KeysUnavailable: an attacker who can
-    keep the source away must not keep a removed key alive for ever. Redirects are not followed; proxies and credentials
-    of the environment are not used.
+    keep the source away must not keep a removed key alive for ever. Redirects are not followed; proxies and
+    credentials of the environment are not used.
     """
 
     def __init__(
@@ -92,17 +97,24 @@ class KeySetUrl:
         self._lock = threading.Lock()
         self._keys: KeySet | None = None
         self._read_at = self._tried_at = -float("inf")
+        self._fetched: threading.Event | None = None
 
     def __call__(self, kid: str | None = None) -> KeySet:
         """The keys in force. Raises KeysUnavailable."""
-        if self._due(kid):
-            if self._knows(kid):
-                threading.Thread(target=self._refresh, args=(kid,), name="ingatan-keys", daemon=True).start()
-            else:
-                self._refresh(kid)
-        if self._keys is None or self._clock() - self._read_at > self._stale_seconds:
-            raise KeysUnavailable("The keys that sign tokens cannot be read now. Try again shortly.")
-        return self._keys
+        with self._lock:
+            under_way, mine = self._fetched, False
+            if under_way is None and self._due(kid):
+                under_way, mine = self._start(), True
+            waits = not self._usable() or (mine and not self._knows(kid))
+        if waits and under_way is not None:
+            under_way.wait(min(WAIT_SECONDS_MAX, self._timeout))
+        with self._lock:
+            if self._keys is None or not self._usable():
+                raise KeysUnavailable("The keys that sign tokens cannot be read now. Try again shortly.")
+            return self._keys
+
+    def _usable(self) -> bool:
+        return self._keys is not None and self._clock() - self._read_at <= self._stale_seconds
 
     def _due(self, kid: str | None) -> bool:
         now = self._clock()
@@ -113,37 +125,48 @@ class KeySetUrl:
     def _knows(self, kid: str | None) -> bool:
         return self._keys is not None and (kid is None or any(key.kid == kid for key in self._keys.keys))
 
-    def _refresh(self, kid: str | None) -> None:
-        with self._lock:
-            if self._due(kid):
-                self._read()
-
-    def _read(self) -> None:
+    def _start(self) -> threading.Event:
+        """Begin the one fetch; call under the lock. The event is set when it is over, well or badly."""
         self._tried_at = self._clock()
+        self._fetched = over = threading.Event()
         try:
-            self._keys = key_set(self._fetch())
-            self._read_at = self._clock()
-        except (OSError, ValueError) as error:
+            threading.Thread(target=self._read, args=(over,), name="ingatan-keys", daemon=True).start()
+        except RuntimeError:  # no thread to be had now: tried again later
+            self._fetched = None
+            over.set()
+        return over
+
+    def _read(self, over: threading.Event) -> None:
+        found: KeySet | None = None
+        try:
+            found = key_set(self._fetch())
+        except Exception as error:  # whatever it was, the next fetch must be able to begin
             event(Event.KEYS_UNAVAILABLE, level="warning", error_type=type(error).__name__)
+        with self._lock:
+            if found is not None:
+                self._keys, self._read_at = found, self._clock()
+            self._fetched = None
+        over.set()
 
     def _fetch(self) -> bytes:
+        """The body of a 200 answer, all of it within the timeout: cancelled then, wherever it stands."""
+        return asyncio.run(asyncio.wait_for(self._ask(), self._timeout))
+
+    async def _ask(self) -> bytes:
         import httpx  # noqa: PLC0415 - only services with a key address need it
 
-        try:
-            with (
-                httpx.Client(timeout=self._timeout, trust_env=False, follow_redirects=False) as client,
-                client.stream("GET", self._url, headers={"Accept": "application/json"}) as answer,
-            ):
-                if answer.status_code != 200:
-                    raise ValueError("the key source did not answer 200")
-                body = b""
-                for chunk in answer.iter_bytes():
-                    body += chunk
-                    if len(body) > SET_BYTES_MAX:
-                        raise ValueError("the key set is too large")
-                return body
-        except httpx.HTTPError as error:
-            raise OSError(type(error).__name__) from None
+        async with (
+            httpx.AsyncClient(timeout=self._timeout, trust_env=False, follow_redirects=False) as client,
+            client.stream("GET", self._url, headers={"Accept": "application/json"}) as answer,
+        ):
+            if answer.status_code != 200:
+                raise ValueError("the key source did not answer 200")
+            body = b""
+            async for chunk in answer.aiter_bytes():
+                body += chunk
+                if len(body) > SET_BYTES_MAX:
+                    raise ValueError("the key set is too large")
+            return body
 
 
 def key_set(data: bytes) -> KeySet:

@@ -49,8 +49,10 @@ def _refuse_half_set(settings: Settings) -> None:
                 "Use https, or an endpoint on this machine."
             )
     token = settings.server.metrics_token.get_secret_value()
-    if token and len(token) < METRICS_TOKEN_CHARS_MIN:
-        raise StartRefused(f"INGATAN_SERVER__METRICS_TOKEN needs at least {METRICS_TOKEN_CHARS_MIN} characters.")
+    if token and (len(token) < METRICS_TOKEN_CHARS_MIN or not all("!" <= sign <= "~" for sign in token)):
+        raise StartRefused(
+            f"INGATAN_SERVER__METRICS_TOKEN needs at least {METRICS_TOKEN_CHARS_MIN} characters of ASCII, no spaces."
+        )
 
 
 def _refuse_unsafe_identity(settings: Settings) -> None:

@@ -1,7 +1,8 @@
 """Settings: read once from the environment, validated, frozen. The only module that reads the environment.
 
 A setting is ``INGATAN_<GROUP>__<NAME>``; the prefix ``ACEH_RAG_`` is read too, so S1's deployments run unchanged.
-The same setting under both prefixes with different values is refused. Lists are JSON. Descriptions become reference.
+The same setting under both prefixes with different values is refused, and so are unknown names in a group of ours.
+Lists are JSON. Descriptions become reference.
 """
 
 from __future__ import annotations
@@ -243,7 +244,7 @@ def load(
     With ``groups`` only these are taken from the environment; unknown names are refused all the same.
 
     Raises StartRefused naming the variable, never its value: one prefix against the other, unknown names under
-    ``INGATAN_`` (with the nearest known one), values out of range.
+    ``INGATAN_``, or in a group of ours under ``ACEH_RAG_`` (with the nearest known one), values out of range.
     """
     source = os.environ if environ is None else environ
     raw = {group: value for group, value in _merge(source).items() if groups is None or group in groups}
@@ -278,12 +279,23 @@ def _merge(source: Mapping[str, str]) -> dict[str, Any]:
         else:
             raw[group] = value
     for name in source:
-        bare = name.removeprefix(PREFIX)
-        if name.startswith(PREFIX) and not bare.startswith("TEST_") and bare not in known:
-            near = difflib.get_close_matches(bare, known, n=1)
-            hint = f" Did you mean {PREFIX}{near[0]}?" if near else ""
-            raise StartRefused(f"Unknown setting {name}.{hint} docs/reference/settings.md lists them.")
+        _refuse_unknown(name, known)
     return raw
+
+
+def _refuse_unknown(name: str, known: list[str]) -> None:
+    """Raise StartRefused for a name that is ours and not known; groups of S1's system that are not here are its own."""
+    prefix = next((prefix for prefix in (PREFIX, LEGACY_PREFIX) if name.startswith(prefix)), None)
+    if prefix is None:
+        return
+    bare = name.removeprefix(prefix)
+    group, separator, _ = bare.partition("__")
+    groups = {entry.partition("__")[0] for entry in known if "__" in entry}
+    ours = group in groups and bool(separator) if prefix == LEGACY_PREFIX else not bare.startswith("TEST_")
+    if ours and bare not in known:
+        near = difflib.get_close_matches(bare, known, n=1)
+        hint = f" Did you mean {prefix}{near[0]}?" if near else ""
+        raise StartRefused(f"Unknown setting {name}.{hint} docs/reference/settings.md lists them.")
 
 
 def variable_names() -> list[str]:

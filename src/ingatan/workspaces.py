@@ -54,7 +54,12 @@ class Member:
 
 
 def create(connection: Connection, principal: Principal, *, id: UUID, name: str) -> Workspace:
-    """Start a workspace with the caller as its owner and only member. Raises Conflict above OWNED_MAX."""
+    """Start a workspace with the caller as its owner and only member. Raises Conflict above OWNED_MAX.
+
+    The shared sentinel may not (Forbidden): everybody without identity would read what is said there.
+    """
+    if principal.shared_sentinel:
+        raise Forbidden("Callers without identity share no workspace. Sign in first.")
     subjects.register(connection, principal)
     owned = connection.one("workspaces.count_owned", **_caller(principal))
     if owned is not None and owned.n >= OWNED_MAX:

@@ -33,6 +33,8 @@ def evaluate(
         raise typer.BadParameter(f"one of {', '.join(Suite)}", param_hint="--suite") from None
     if set(language or ()) - {"en", "id", "vi"}:
         raise typer.BadParameter("one of en, id, vi", param_hint="--language")
+    for option, path in (("--json-file", json_file), ("--html-file", html_file)):
+        _refuse_unwritable(option, path)
     try:
         cases = read(suites, tuple(language or ("en", "id", "vi")))
         with tempfile.TemporaryDirectory(prefix="ingatan-eval-") as directory:
@@ -40,13 +42,27 @@ def evaluate(
     except IngatanError as error:
         typer.secho(f"ingatan: {error}", err=True, fg=typer.colors.RED)
         raise typer.Exit(1) from None
-    if json_file is not None:
-        json_file.write_text(report.as_text(), encoding="utf-8")
-    if html_file is not None:
-        html_file.write_text(report.as_html(), encoding="utf-8")
+    for path, text in ((json_file, report.as_text), (html_file, report.as_html)):
+        if path is not None:
+            path.write_text(text(), encoding="utf-8")
     if as_json:
         typer.echo(json.dumps({key: value for key, value in report.as_json().items() if key != "cases"}))
     else:
         shares = ", ".join(f"{row.name} {row.passed} of {row.total}" for row in report.tables["suite"])
         typer.echo(f"{shares}; wrongly remembered: {report.kept_wrongly}.")
     raise typer.Exit(1 if report.kept_wrongly else 0)
+
+
+def _refuse_unwritable(option: str, path: Path | None) -> None:
+    """Say before anything is run that a report could not be written there; nothing is left behind, nothing changed."""
+    if path is None:
+        return
+    new = not path.exists()
+    try:
+        with path.open("a", encoding="utf-8"):
+            pass
+        if new:
+            path.unlink()
+    except OSError as error:
+        typer.secho(f"ingatan: {option} {path} cannot be written: {error.strerror}.", err=True, fg=typer.colors.RED)
+        raise typer.Exit(2) from None

@@ -54,7 +54,7 @@ def test_operators_read_it_and_nobody_else(service: Service, role: Role) -> None
 
 def test_without_a_credential_or_with_another_token_it_is_closed(service: Service, scraped: Service) -> None:
     assert httpx.get(f"{service.address}/metrics").status_code == 401
-    for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"bearer {TOKEN}"}, {"X": TOKEN}):
+    for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {TOKEN}"}, {"X": TOKEN}):
         assert httpx.get(f"{scraped.address}/metrics", headers=headers).status_code == 401
     assert httpx.get(f"{service.address}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 401
 

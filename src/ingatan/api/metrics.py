@@ -31,8 +31,10 @@ class Scrapes(Needs):
         app: App = request.app.state.app
         token = app.settings.server.metrics_token.get_secret_value()
         given = request.headers.getlist("authorization")
-        if token and len(given) == 1 and hmac.compare_digest(given[0].encode(), f"Bearer {token}".encode()):
-            return SCRAPER
+        if token and len(given) == 1:
+            scheme, _, said = given[0].partition(" ")
+            if scheme.lower() == "bearer" and hmac.compare_digest(said.strip().encode(), token.encode()):
+                return SCRAPER
         return super().__call__(request)
 
 

@@ -29,7 +29,8 @@ class BodyGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["method"] == "HEAD":
-            scope = {**scope, "method": "GET"}  # the server leaves the body out by the method it read itself
+            await self._head(scope, receive, send)
+            return
         if scope["type"] != "http" or scope["method"] in {"GET", "OPTIONS"}:
             await self._app(scope, receive, send)
             return
@@ -50,6 +51,15 @@ class BodyGate:
             await problem(error.status, error.code, str(error))(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
+
+    async def _head(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer as to GET, whose route the meter then sees; the server leaves the body out by the method it read."""
+        inner = {**scope, "method": "GET"}
+        try:
+            await self._app(inner, receive, send)
+        finally:
+            if "route" in inner:
+                scope["route"] = inner["route"]
 
 
 async def _whole(receive: Receive) -> bytes | None:

@@ -13,6 +13,7 @@ import secrets
 import shutil
 import threading
 import time
+from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from urllib.parse import quote, urlencode
@@ -38,6 +39,8 @@ BORROWED_SECONDS = 60.0
 LOCK_SECONDS = 0.5  # longer than another process needs to find out whether there is an owner
 POLL_SECONDS = 0.01
 LOG_BYTES_MAX = 5_000_000
+BOOTSTRAP = ("embedded.passwords", "embedded.roles", "embedded.vector")
+"""What makes a cluster ours, in order, in one transaction."""
 
 
 class EmbeddedServer:
@@ -175,9 +178,9 @@ def _start_locked(data: Path, lock: Lock, *, patience_seconds: float) -> Embedde
         child = Child(whom, cluster, programs / "bin" / "postgres", configuration(socket, PORT), log)
         _await_ready(data, child)
         server = EmbeddedServer(data, socket=socket, lock=lock, child=child, patience_seconds=patience_seconds)
-        if not record["bootstrapped"]:
+        if record["bootstrapped"] != (edition := _bootstrap_edition()):
             _bootstrap(server, data)
-            _write_private(data / "server.json", json.dumps(record | {"bootstrapped": "1"}))
+            _write_private(data / "server.json", json.dumps(record | {"bootstrapped": edition}))
         return server
     except BaseException:
         if child is not None:
@@ -218,13 +221,20 @@ def _initialise(data: Path, programs: Path, whom: Account) -> None:
     new.rename(cluster)
 
 
+def _bootstrap_edition() -> str:
+    """What the bootstrap does, as a digest: a directory that an older release bootstrapped goes through it again."""
+    done = b"\0".join(queries.load(name) for name in BOOTSTRAP)
+    return sha256(done).hexdigest()[:16]
+
+
 def _bootstrap(server: EmbeddedServer, data: Path) -> None:
     """Roles, extension and our database. Every step may be repeated after a crash between two."""
     passwords = _credentials(data)
+    hand_over, roles, extension = map(queries.load, BOOTSTRAP)
     with psycopg.connect(server.url(ADMINISTRATOR, TEMPLATE)) as driver:
-        driver.execute(queries.load("embedded.passwords"), {"owner": passwords[OWNER], "app": passwords[APP]})
-        driver.execute(queries.load("embedded.roles"), {})
-        driver.execute(queries.load("embedded.vector"))
+        driver.execute(hand_over, {"owner": passwords[OWNER], "app": passwords[APP]})
+        driver.execute(roles, {})
+        driver.execute(extension)
     with psycopg.connect(server.url(ADMINISTRATOR, "postgres")) as driver:
         exists = driver.execute(queries.load("embedded.database_exists"), {"name": DATABASE}).fetchone()
     if exists is None:

@@ -55,3 +55,21 @@ where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and digest = any
 -- The receipt.
 insert into erasures (tenant_id, id, subject_id, requested_by, reason, receipt)
 values (%(tenant_id)s, %(id)s, %(subject_id)s, %(requested_by)s, %(reason)s, %(receipt)s);
+
+-- name: erasure.unmarked_people
+-- Whose memories have versions without marks, in all tenants; keys only.
+select distinct tenant_id, scope_id as subject_id from memories
+where marks = '{}' and scope = 'user' order by 1, 2 limit %(limit)s;
+
+-- name: erasure.unmarked
+-- Versions of the caller without marks, with the turns they were written from.
+select m.id, m.version, m.text, m.slot,
+       array(select e.message_id from memory_evidence e
+             where e.tenant_id = m.tenant_id and e.memory_id = m.id and e.version = m.version) as turns
+from memories m
+where m.tenant_id = %(tenant_id)s and m.scope = 'user' and m.scope_id = %(subject_id)s and m.marks = '{}'
+order by m.id, m.version limit %(limit)s;
+
+-- name: erasure.mark
+-- Give a version its marks.
+update memories set marks = %(marks)s where tenant_id = %(tenant_id)s and id = %(id)s and version = %(version)s;
