@@ -71,7 +71,7 @@ def test_a_span_queued_again_after_an_erasure_is_not_learned_from(
             service.sweep()
         ana.delete("/memories").raise_for_status()
         with service.app.database.jobs() as connection:
-            assert connection.all("sweep.list_abandoned", limit=10) == []
+            assert connection.all("sweep.list_abandoned", conversation_id=None, limit=10) == []
         assert service.sweep().conversations == 0
 
 
