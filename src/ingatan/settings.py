@@ -23,6 +23,10 @@ from ingatan.errors import StartRefused
 
 PREFIX = "INGATAN_"
 LEGACY_PREFIX = "ACEH_RAG_"
+WHOLE_TABLE = "MEMORY__"
+"""The group of S1 that is here whole: any other name in it is a mistake, under either prefix."""
+MISSPELT = 0.9
+"""Under the old prefix a name this near to one of ours is taken for a misspelling of it."""
 
 
 class Environment(StrEnum):
@@ -289,11 +293,13 @@ def _refuse_unknown(name: str, known: list[str]) -> None:
     if prefix is None:
         return
     bare = name.removeprefix(prefix)
-    group, separator, _ = bare.partition("__")
-    groups = {entry.partition("__")[0] for entry in known if "__" in entry}
-    ours = group in groups and bool(separator) if prefix == LEGACY_PREFIX else not bare.startswith("TEST_")
+    near = difflib.get_close_matches(bare, known, n=1)
+    if prefix == LEGACY_PREFIX and not bare.startswith(WHOLE_TABLE):
+        near = difflib.get_close_matches(bare, known, n=1, cutoff=MISSPELT)  # other names may be the first system's own
+        ours = bool(near)
+    else:
+        ours = not bare.startswith("TEST_")
     if ours and bare not in known:
-        near = difflib.get_close_matches(bare, known, n=1)
         hint = f" Did you mean {prefix}{near[0]}?" if near else ""
         raise StartRefused(f"Unknown setting {name}.{hint} docs/reference/settings.md lists them.")
 
