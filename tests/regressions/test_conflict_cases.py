@@ -199,7 +199,7 @@ def test_without_the_embedder_the_past_is_found_by_words(service: Service, ana: 
         1_764_400_000_000,
         "9999-12-31T23:59:59Z",
         "0001-01-01T00:00:00+14:00",
-        (datetime.now(UTC) + timedelta(days=10)).isoformat(),
+        pytest.param((datetime.now(UTC) + timedelta(days=10)).isoformat(), id="in ten days"),
         "yesterday",
         "",
     ],
