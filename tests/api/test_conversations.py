@@ -176,7 +176,8 @@ def moment(**shift: float) -> str:
     "value",
     [
         "2026-11-29T10:00:00", "2026-11-29", 1_790_000_000, 1_790_000_000_000, "9999-12-31T23:59:59Z",
-        "0001-01-01T00:00:00+14:00", pytest.param(moment(days=10), id="in ten days"), "1999-12-31T23:59:59Z", "soon", "2026-13-01T00:00:00Z",
+        "0001-01-01T00:00:00+14:00", pytest.param(moment(days=10), id="in ten days"), "1999-12-31T23:59:59Z", "soon",
+        "2026-13-01T00:00:00Z",
     ],
 )  # fmt: skip
 def test_ambiguous_and_absurd_times_are_refused(service: Service, value: object) -> None:
