@@ -29,8 +29,8 @@ setup: $(VENV)/.run ## make .venv with .venv/bin/ingatan in it
 run: setup ## serve the API and the first page with a loaded demo, on an embedded database
 	@$(BIN)/ingatan serve --demo
 
-test: $(VENV)/.dev ## the whole suite on real services; browser tests where a Chromium is found
-	@$(BIN)/python -m pytest
+test: $(VENV)/.dev ## the whole suite on real services; browser and pooler tests where a Chromium and a PgBouncer are found
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-browser: $(VENV)/.dev ## the browser tests; fails where no Chromium is found
 	@INGATAN_TEST_BROWSER=required $(BIN)/python -m pytest tests/browser

@@ -1,4 +1,4 @@
-"""Recall beside mem0's search, in one run on one server: ``python bench/peers.py [ROWS]`` (default 100,000).
+"""Recall beside mem0's search, in one run on one server: ``python -m bench.peers [ROWS]`` (default 100,000).
 
 Needs ``mem0ai==2.2.1`` and ``openai`` beside Ingatan, in a virtual environment of their own. Both get ROWS memories, 30
 a person, the same ready vectors of 384 dimensions, and are asked for 5 in turn for the same people. mem0 stores through

@@ -1,4 +1,4 @@
-"""What a sweep costs a conversation, and what an erasure takes: ``python bench/upkeep.py``.
+"""What a sweep costs a conversation, and what an erasure takes: ``python -m bench.upkeep``.
 
 Sweep: 300 ended conversations of 300 people with 20 turns each and 30 memories a person, a scripted extractor that
 proposes two memories a conversation at once, embedding ready: what is left is the pipeline (claim, read, policy with

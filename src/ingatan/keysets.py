@@ -14,9 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
+from ingatan.certificates import authorities
 from ingatan.errors import StartRefused, Unavailable
 from ingatan.telemetry import Event, event
 
@@ -153,10 +155,10 @@ class KeySetUrl:
         return asyncio.run(asyncio.wait_for(self._ask(), self._timeout))
 
     async def _ask(self) -> bytes:
-        import httpx  # noqa: PLC0415 - only services with a key address need it
-
         async with (
-            httpx.AsyncClient(timeout=self._timeout, trust_env=False, follow_redirects=False) as client,
+            httpx.AsyncClient(
+                timeout=self._timeout, verify=authorities(), trust_env=False, follow_redirects=False
+            ) as client,
             client.stream("GET", self._url, headers={"Accept": "application/json"}) as answer,
         ):
             if answer.status_code != 200:

@@ -7,7 +7,6 @@ a total, its answer bounded, and neither key nor text reaches an error, a log or
 from __future__ import annotations
 
 import json
-import ssl
 import threading
 import time
 from collections.abc import Mapping
@@ -15,9 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-import certifi
 import httpx
 
+from ingatan.certificates import authorities
 from ingatan.errors import IngatanError
 
 ANSWER_BYTES_MAX = 1_000_000
@@ -126,7 +125,7 @@ class OpenAIChat:
             headers["Authorization"] = f"Bearer {api_key}"
         self.name = model
         self._url = f"{base_url.rstrip('/')}/chat/completions"
-        self._client = httpx.Client(trust_env=False, follow_redirects=False, headers=headers, verify=_authorities())
+        self._client = httpx.Client(trust_env=False, follow_redirects=False, headers=headers, verify=authorities())
         self._structure = structure
         self._output_limit_field = output_limit_field
 
@@ -196,13 +195,6 @@ class OpenAIChat:
             return ModelFailure.TIMED_OUT
         except Exception:  # whatever it was, its words must not end in the trace of a thread
             return ModelFailure.UNREACHABLE
-
-
-def _authorities() -> ssl.SSLContext:
-    """The system's certificate authorities, a company's own among them, and those that come with the packages."""
-    context = ssl.create_default_context()
-    context.load_verify_locations(certifi.where())
-    return context
 
 
 def _declined(status: int, body: bytes) -> ModelFailure:

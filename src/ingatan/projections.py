@@ -46,7 +46,7 @@ class Space:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """One model's state, as commands and the diagnosis show it. ``mean`` by language is the stored calibration."""
+    """One model's state, as commands and the diagnosis show it. ``calibration`` is what is stored by language."""
 
     name: str
     state: State

@@ -29,7 +29,9 @@ def settings_page() -> str:
         "# Settings",
         "",
         f"Every setting is an environment variable `{PREFIX}<GROUP>__<NAME>`; `{LEGACY_PREFIX}` is read too. "
-        "The same setting under both prefixes with different values is refused at start, and so is an unknown name.",
+        "The same setting under both prefixes with different values is refused at start, and so is an unknown name; "
+        f"under `{LEGACY_PREFIX}` that holds for `MEMORY__` and for misspellings, because other names may be another "
+        "system's.",
     ]
     for name, info in Settings.model_fields.items():
         kind = info.annotation

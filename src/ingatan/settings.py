@@ -1,7 +1,8 @@
 """Settings: read once from the environment, validated, frozen. The only module that reads the environment.
 
 A setting is ``INGATAN_<GROUP>__<NAME>``; the prefix ``ACEH_RAG_`` is read too, so S1's deployments run unchanged.
-The same setting under both prefixes with different values is refused, and so are unknown names in a group of ours.
+The same setting under both prefixes with different values is refused, and so are unknown names:
+under ``INGATAN_`` all, under the old prefix those of S1's table and misspellings of ours.
 Lists are JSON. Descriptions become reference.
 """
 
@@ -247,8 +248,8 @@ def load(
 
     With ``groups`` only these are taken from the environment; unknown names are refused all the same.
 
-    Raises StartRefused naming the variable, never its value: one prefix against the other, unknown names under
-    ``INGATAN_``, or in a group of ours under ``ACEH_RAG_`` (with the nearest known one), values out of range.
+    Raises StartRefused naming the variable, never its value: one prefix against the other, unknown names (with
+    the nearest known one), values out of range.
     """
     source = os.environ if environ is None else environ
     raw = {group: value for group, value in _merge(source).items() if groups is None or group in groups}

@@ -9,6 +9,7 @@ from rich.progress import Progress
 
 from ingatan import __version__, settings, telemetry
 from ingatan.app import App
+from ingatan.memories.model_extraction import ModelExtractor
 from ingatan_evals.cases import Case
 from ingatan_evals.report import Report
 from ingatan_evals.runner import Runner
@@ -40,7 +41,8 @@ def made_with(app: App) -> dict[str, str]:
     return {
         "version": __version__,
         "extractor": type(app.extractor).__name__,
-        "model": app.settings.memory.extract_model or "none",
+        "model": app.extractor.model.name if isinstance(app.extractor, ModelExtractor) else "none",
+        "embedder": app.projections.current.embedder.name,
         "policy": f"{app.settings.policy.profile}, {app.settings.policy.mode}",
         "ranking": app.settings.recall.ranking,
     }

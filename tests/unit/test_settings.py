@@ -105,7 +105,6 @@ MODEL = {
         MODEL | {"INGATAN_LLM__BASE_URL": "http://127.0.0.1:8000/v1", "INGATAN_LLM__LOOPBACK_ONLY": "true"},
         MODEL | {"INGATAN_LLM__BASE_URL": "http://[::1]:8000/v1"},
         MODEL | {"INGATAN_LLM__BASE_URL": "http://localhost/v1/"},
-        MODEL | {"INGATAN_LLM__BASE_URL": "http://models.example/v1", "INGATAN_LLM__API_KEY": ""},
         MODEL | {"INGATAN_LLM__BASE_URL": "http://models.example/v1", "INGATAN_ENVIRONMENT": "development"},
     ],
 )
@@ -150,6 +149,7 @@ def test_the_models_address_is_a_plain_url(url: str) -> None:
         {"INGATAN_LLM__MODEL": "some-model"},
         {"INGATAN_LLM__BASE_URL": "https://models.example/v1"},
         MODEL | {"INGATAN_LLM__BASE_URL": "http://models.example/v1"},
+        MODEL | {"INGATAN_LLM__BASE_URL": "http://models.example/v1", "INGATAN_LLM__API_KEY": ""},
         MODEL | {"INGATAN_LLM__LOOPBACK_ONLY": "true"},
         {"INGATAN_EMBEDDING__BASE_URL": "https://models.example/v1"},
         {"INGATAN_EMBEDDING__DIMENSIONS": "384"},

@@ -347,7 +347,6 @@ def _write(
     id, version = new_id(), 1
     if updated is not None:
         id, version = updated.id, updated.version + 1
-        registry.retire(connection, principal, updated.id, MemoryStatus.SUPERSEDED, candidate_id=candidate_id)
     direct = candidate.source is not SourceKind.TURN
     marks = erasure.marks(
         terms.erasure_key,

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ingatan.memories.decision_context import PolicyContext
-from ingatan.memories.interests import named_topic, regulated
+from ingatan.memories.interests import TURNS_MIN, named_topic, regulated
 from ingatan.memories.statement import is_statement, stated
 from ingatan.memories.statements import statements
 from ingatan.memories.support import licensed, recurring
@@ -14,8 +14,6 @@ from ingatan.text import visible
 from ingatan.types import Candidate, MessageRole, Operation, Reason, SourceKind
 
 _NAME = re.compile(r"[^\W\d_a-z][^\W\d_A-Z]+(?: [^\W\d_a-z][^\W\d_A-Z]+)?")
-RECURRING_TURNS_MIN = 2
-"""A recurring interest needs so many separate turns of the person (S1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +53,7 @@ def _from_turns(candidate: Candidate, context: PolicyContext) -> Grounding:
     quotes = tuple(evidence.quote for evidence in candidate.evidence)
     if candidate.recurring:
         cited = {evidence.message_id for evidence in candidate.evidence}
-        if len(cited) < RECURRING_TURNS_MIN:
+        if len(cited) < TURNS_MIN:
             return Grounding(reason=Reason.NO_EVIDENCE)
         if not recurring(candidate.text, list(quotes)):
             return Grounding(reason=Reason.NOT_LICENSED)

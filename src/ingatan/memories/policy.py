@@ -309,15 +309,11 @@ def _named(candidate: Candidate, active: list[Memory]) -> list[Memory]:
         return whole  # the words name an attribute as a whole
     wanted = _wanted(candidate)
     if not wanted:
-        if candidate.slot is not None:
-            return [memory for memory in active if memory.slot == candidate.slot]
         return active if concerns_everything(candidate) else []
     shares = [(len(wanted & set(content(memory.text))) / len(wanted), memory) for memory in active]
     whole = [memory for share, memory in shares if share == 1]
     if whole:
         return whole
-    if candidate.slot is not None and slots.single_valued(candidate.slot):
-        return [memory for memory in active if memory.slot == candidate.slot]
     most = [memory for share, memory in shares if share >= FORGET_OVERLAP_MIN]
     return most if len(most) == 1 else []
 

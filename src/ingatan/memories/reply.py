@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationError
 
+from ingatan.memories.interests import TURNS_MIN
 from ingatan.text import clean, fold, visible
 from ingatan.types import TYPE_ALIASES, MemoryType, Operation
 
@@ -26,7 +27,6 @@ NESTING_MAX = 6
 EVIDENCE_MAX = 10
 QUOTE_CHARACTERS_MAX = 4_000
 INTEGER_DIGITS_MAX = 18
-RECURRING_TURNS_MIN = 2
 NO_WORDS = frozenset({"none", "null", "n/a", "undefined", "nan"})
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
@@ -235,7 +235,7 @@ def _cleaned(proposed: Proposed, allowed: Allowed) -> Proposed:
     turns = {cited.turn for cited in proposed.evidence}
     if not turns <= (allowed.turns | allowed.earlier if proposed.recurring else allowed.turns):
         raise ReplyRefused(ReplyProblem.UNKNOWN_LABEL)
-    if proposed.recurring and (len(turns) < RECURRING_TURNS_MIN or not turns & allowed.turns):
+    if proposed.recurring and (len(turns) < TURNS_MIN or not turns & allowed.turns):
         raise ReplyRefused(ReplyProblem.SHAPE)
     text = clean(proposed.text or "").strip()
     if proposed.operation is not Operation.DELETE:
