@@ -321,7 +321,7 @@ def _database_url(settings: Settings, stack: ExitStack, *, borrow: bool) -> tupl
     url = settings.database.url.get_secret_value()
     admin_url = settings.database.admin_url.get_secret_value()
     if url:
-        if admin_url:
+        if admin_url and not borrow:  # a command looks or works; it does not change the schema
             migrate.migrate(admin_url)
         return url, None
     if admin_url:

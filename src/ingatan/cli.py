@@ -62,10 +62,15 @@ def _explained() -> Iterator[None]:
 
 
 def _settings(data_directory: Path | None, **defaults: Any) -> Settings:
-    """Settings of the environment; below them what a running service in the data directory was started with."""
+    """Settings of the environment; below them what the service in the data directory was started with.
+
+    That counts only where the environment says neither which environment this is nor which database: a demo in the same
+    directory must not colour a production command.
+    """
     first = configuration.load()
     directory = data_directory or first.server.data_directory
-    remembered = _read_run(directory)
+    told = configuration.given("ENVIRONMENT") or configuration.given("DATABASE__URL")
+    remembered = {} if told else _read_run(directory)
     return configuration.load(**{**remembered, **defaults, "server": {"data_directory": directory}})
 
 
@@ -208,9 +213,12 @@ def erase(
 
     with _explained(), _app(data_dir) as running:
         if subject is None or not _named(subject, tenant):
-            raise IngatanError("Say whose memories: --subject UUID. A blank or a wildcard names nobody.")
+            raise IngatanError(
+                "Say whose memories: --subject, the UUID or the name in their tokens. A blank or a wildcard names nobody."
+            )
         issuer = running.settings.security.issuer or identity.DEVELOPMENT_ISSUER
         person = Principal(identity.tenant_uuid(tenant), identity.subject_uuid(issuer, subject))
+        _check_tenant(running, person, tenant)
         with running.database.write(person) as connection:
             receipt = erasure.erase_memories(
                 connection,
@@ -223,6 +231,14 @@ def erase(
             )
         count = receipt.removed["memories"]
         _say(f"Erased {count} memories; receipt {receipt.id}.", receipt.as_json(), as_json)
+
+
+def _check_tenant(running: Any, who: Principal, tenant: str) -> None:
+    """Raise IngatanError for a tenant that nobody was ever seen in: a misspelt name must not pass as success."""
+    with running.database.jobs() as connection:
+        known = {row.id for row in connection.all("sweep.tenants")}
+    if who.tenant_id not in known:
+        raise IngatanError(f"There is no tenant '{tenant}' here. Check --tenant; a UUID or the name in its tokens.")
 
 
 def _named(*values: str) -> bool:
@@ -239,6 +255,7 @@ def audit_verify(tenant: Tenant = "default", data_dir: DataDirectory = None, as_
     with _explained(), _app(data_dir) as running:
         running.seal()
         who = Principal(identity.tenant_uuid(tenant), UUID(int=0))
+        _check_tenant(running, who, tenant)
         with running.database.read(who, power=Power.AUDIT) as connection:
             found = running.audit.verify(connection, who.tenant_id)
         data = {"sound": found.sound, "rows": found.rows, "broken_seq": found.broken_seq, "reason": found.reason}

@@ -30,7 +30,8 @@ def run(settings: Settings, *, host: str, port: int, with_demo: bool, remembered
     try:
         if with_demo:
             load_demo(app)
-        _remember(settings, remembered)
+        if app.server is not None:
+            _remember(settings, remembered)
         web = api.create(app)
         address = f"http://{host}:{port}"
         sign_in = console.install(web, app)

@@ -305,6 +305,12 @@ def _refuse_unknown(name: str, known: list[str]) -> None:
         raise StartRefused(f"Unknown setting {name}.{hint} docs/reference/settings.md lists them.")
 
 
+def given(name: str, environ: Mapping[str, str] | None = None) -> bool:
+    """Whether the environment sets the variable ``name`` (without prefix) to something, under either prefix."""
+    source = os.environ if environ is None else environ
+    return any(source.get(prefix + name, "").strip() for prefix in (PREFIX, LEGACY_PREFIX))
+
+
 def variable_names() -> list[str]:
     """All setting names without prefix, for example ``MEMORY__IDLE_MINUTES``, in order of declaration."""
     names: list[str] = []

@@ -175,7 +175,7 @@ def test_e05_interleaved_and_cancelled_requests_never_see_a_foreign_row(
             connection.run(
                 "conversations.create",
                 tenant_id=person.tenant_id, id=new_id(), user_id=person.subject_id, title=str(person.tenant_id),
-                metadata={}, off_record=False,
+                metadata={}, off_record=False, workspace_id=None,
             )  # fmt: skip
     wrong: list[str] = []
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 from uuid import UUID
 
+from ingatan.languages import CODES, load
 from ingatan.languages.detect import language_of
-from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, split
+from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, lowered, split
 from ingatan.memories.interests import Interest, phrases, recurring
 from ingatan.memories.resemblance import SAID_CHARS_MAX, Judgement, Resemblance, Said
 from ingatan.memories.slots import Slot, same_value, single_valued
@@ -157,13 +158,19 @@ def _said(turn: str, candidate: Candidate) -> Said:
 
 def _stated_sentence(turn: str) -> str | None:
     """The first sentence of a short turn without questions that states something about the person, or None."""
-    if len(turn) > SAID_CHARS_MAX or "?" in turn or pasted(turn):
+    if len(turn) > SAID_CHARS_MAX or "?" in turn or pasted(turn) or _laughing(turn):
         return None
     for sentence in split(turn):
         text = sentence.text.rstrip(" .!\u2026")
         if text and stated(turn, text):
             return text
     return None
+
+
+def _laughing(turn: str) -> bool:
+    """Whether a turn shows laughter: what no rule reads in it is not nominated either."""
+    view = lowered(turn)
+    return any(load(code).search("laughter", view) is not None for code in CODES)
 
 
 def hostile(text: str) -> bool:
