@@ -214,7 +214,7 @@ def erase(
     with _explained(), _app(data_dir) as running:
         if subject is None or not _named(subject, tenant):
             raise IngatanError(
-                "Say whose memories: --subject, the UUID or the name in their tokens. A blank or a wildcard names nobody."
+                "Say whose memories: --subject, the UUID or name in their tokens. A blank or a wildcard names nobody."
             )
         issuer = running.settings.security.issuer or identity.DEVELOPMENT_ISSUER
         person = Principal(identity.tenant_uuid(tenant), identity.subject_uuid(issuer, subject))
