@@ -155,6 +155,9 @@ def test_g05_cut_at_any_statement_it_is_as_before_or_as_after(broken: Broken, na
         if not cut:
             assert found == whole
             break
+        if answer is not None and answer.is_success:
+            assert found == whole, statement  # what was cut was a spare connection being made beside the act
+            continue
         if answer is not None:
             assert answer.status_code == 503, statement
             assert answer.headers["retry-after"]
