@@ -182,7 +182,9 @@ def context(
     texts = [candidate.text, *(evidence.quote for evidence in candidate.evidence)]
     turns_cited = [evidence.message_id for evidence in candidate.evidence]
     marks = erasure.marks(key, about, texts=texts, slot=candidate.slot, turns=turns_cited)
-    wished = suppressions.borne(key, about, texts=texts, slot=candidate.slot)
+    suppressed = suppressions.has_wishes(connection, principal) and suppressions.held(
+        connection, principal, suppressions.borne(key, about, texts=texts, slot=candidate.slot)
+    )
     return PolicyContext(
         turns=turns,
         active=state.active,
@@ -190,7 +192,7 @@ def context(
         consent=state.consent,
         writer=Writer(subject_id=principal.subject_id),
         erased_at=erasure.erased_at(connection, principal, marks),
-        suppressed=suppressions.held(connection, principal, wished),
+        suppressed=suppressed,
         written_in_conversation=written_in_conversation,
         limits=terms.limits,
         mode=terms.mode,
