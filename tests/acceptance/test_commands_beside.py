@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ingatan import settings
+from ingatan.storage import embedded
+from ingatan.storage.migrate import current_version
 from tests.acceptance.processes import INGATAN, environment
 
 
@@ -33,6 +36,21 @@ def test_a_misspelt_tenant_is_no_success(tmp_path: Path, command: tuple[str, ...
     done = ingatan(*command, "--tenant", "nosuch", cwd=tmp_path, INGATAN_ENVIRONMENT="development")
     assert done.returncode == 1
     assert "There is no tenant 'nosuch' here" in done.stderr
+
+
+def test_a_command_that_looks_does_not_migrate(
+    server: embedded.EmbeddedServer, fresh: Callable[..., str], tmp_path: Path
+) -> None:
+    name = fresh("template1")
+    done = ingatan(
+        "doctor",
+        cwd=tmp_path,
+        INGATAN_ENVIRONMENT="development",
+        INGATAN_DATABASE__URL=server.url(embedded.APP, name),
+        INGATAN_DATABASE__ADMIN_URL=server.url(embedded.OWNER, name),
+    )
+    assert "Run 'ingatan migrate'" in done.stdout + done.stderr
+    assert current_version(server.url(embedded.OWNER, name)) is None
 
 
 def test_given_sees_either_prefix_and_no_blank() -> None:

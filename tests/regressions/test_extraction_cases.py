@@ -511,3 +511,11 @@ def test_the_model_hears_only_of_the_asker(start: Start) -> None:
     service.sweep()
     asked: list[Asked] = model.asked
     assert ["Bensville" in each.user for each in asked] == [True, False]
+
+
+def test_a_wish_never_to_be_remembered_is_honoured_whatever_the_model_says(start: Start) -> None:
+    service, _ = start(nothing())
+    ana = service.client()
+    service.say(ana, "Never remember where I work.")
+    service.sweep()
+    assert [wish["slot"] for wish in ana.get("/consent").json()["never_again"]] == ["workplace"]
