@@ -24,11 +24,11 @@ from ingatan.errors import IngatanError, StartRefused
 from ingatan.gateway import RecallGateway
 from ingatan.identity import Resolver, resolver_for
 from ingatan.llm import OpenAIChat, Structure
-from ingatan.memories import candidates
 from ingatan.memories.decision_context import Limits, Mode
 from ingatan.memories.extraction import Extractor, RulesExtractor
 from ingatan.memories.model_extraction import ModelExtractor
 from ingatan.memories.resemblance import Resemblance
+from ingatan.memories.standing import Terms
 from ingatan.metrics import Metrics
 from ingatan.projections import SYSTEM, Projections
 from ingatan.safeguards import refuse_unsafe
@@ -240,8 +240,8 @@ class App:
         """Whether the embedded server that this App owns has ended: nothing can be done but to start anew."""
         return self.server is not None and self.server.ended
 
-    def _terms(self, now: datetime) -> candidates.Terms:
-        return candidates.Terms(
+    def _terms(self, now: datetime) -> Terms:
+        return Terms(
             limits=Limits(
                 max_new=self.settings.memory.max_new_per_conversation,
                 max_chars=self.settings.memory.max_chars_per_memory,

@@ -100,15 +100,15 @@ def mark_old(connection: Connection, principal: Principal, key: bytes, limit: in
     return len(made)
 
 
-def erased_at(connection: Connection, principal: Principal, digests: Sequence[bytes]) -> datetime | None:
-    """When the caller last erased something that bears one of these marks; None if never."""
-    row = connection.one(
-        "erasure.erased_at",
-        tenant_id=principal.tenant_id,
-        subject_id=principal.subject_id,
-        digests=list(digests),
+def erased_at(connection: Connection, principal: Principal, digests: Iterable[bytes]) -> dict[bytes, datetime]:
+    """When the caller last erased something that bears each of these marks; without those that nothing erased bears."""
+    wanted = sorted(digests)
+    if not wanted:
+        return {}
+    rows = connection.all(
+        "erasure.erased_at", tenant_id=principal.tenant_id, subject_id=principal.subject_id, digests=wanted
     )
-    return row.at if row else None
+    return {bytes(row.digest): row.at for row in rows}
 
 
 def erase_memories(

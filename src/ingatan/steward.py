@@ -18,8 +18,8 @@ from ingatan.erasure import Receipt
 from ingatan.errors import Conflict, MemoryDisabled, NotFound, PolicyRefused
 from ingatan.idempotency import Key
 from ingatan.memories import candidates, proposals, registry
-from ingatan.memories.candidates import Terms
 from ingatan.memories.slots import Slot
+from ingatan.memories.standing import Standing, Terms
 from ingatan.projections import Projections
 from ingatan.settings import Settings, memory_allowed
 from ingatan.storage.database import Connection, Database
@@ -199,7 +199,9 @@ class Steward:
         with self._database.read(principal) as connection:
             epoch = subjects.read(connection, principal).erasure_epoch
             turns = self._cited(connection, principal, candidate)
-            [expected] = candidates.consider(connection, principal, [candidate], terms, turns=turns)
+            standing = Standing(connection, principal, [candidate], terms, turns=turns)
+        [considered] = candidates.consider(standing, [candidate])
+        expected = considered.decision
         vectors = self._projections.vectors([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
         with self._database.write(principal) as connection:
             if subjects.lock(connection, principal).erasure_epoch != epoch:
@@ -209,9 +211,8 @@ class Steward:
             if made is not None:
                 return _proposed_before(connection, principal, made[0])
             turns = self._cited(connection, principal, candidate)
-            settled = candidates.settle(
-                connection, principal, candidate, terms, candidate_id=candidate_id, turns=turns, vectors=vectors
-            )
+            standing = Standing(connection, principal, [candidate], terms, turns=turns)
+            settled = candidates.settle(connection, standing, candidate, candidate_id=candidate_id, vectors=vectors)
             self._audit.append(connection, principal, settled.entries)
         settled.announce()
         reasons = tuple(reason.value for reason in settled.decision.reasons)

@@ -16,12 +16,13 @@ from ingatan.types import Consent, Principal
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A person's row at one moment."""
+    """A person's row at one moment. ``has_wishes`` is known where it was read without the lock."""
 
     id: UUID
     erasure_epoch: int
     consent: Consent
     consent_at: datetime | None = None
+    has_wishes: bool = False
 
 
 def register(connection: Connection, principal: Principal) -> None:
@@ -47,7 +48,7 @@ def read(connection: Connection, principal: Principal) -> Subject:
     row = connection.one("subjects.read", tenant_id=principal.tenant_id, subject_id=principal.subject_id)
     if row is None:
         return Subject(principal.subject_id, 0, Consent.UNSET)
-    return Subject(principal.subject_id, row.erasure_epoch, Consent(row.consent), row.consent_at)
+    return Subject(principal.subject_id, row.erasure_epoch, Consent(row.consent), row.consent_at, row.has_wishes)
 
 
 def set_consent(connection: Connection, principal: Principal, consent: Consent) -> None:

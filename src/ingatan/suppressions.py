@@ -84,12 +84,6 @@ def suppress(
     return wish_id
 
 
-def has_wishes(connection: Connection, principal: Principal) -> bool:
-    """Whether the person has any wish: only then is it worth reading what words say."""
-    row = connection.one("suppressions.first", tenant_id=principal.tenant_id, subject_id=principal.subject_id)
-    return row is not None
-
-
 def held(connection: Connection, principal: Principal, said: Borne) -> bool:
     """Whether the person wished never to have something remembered that bears what ``said`` does."""
     row = connection.one(

@@ -20,9 +20,11 @@ from ingatan.embeddings import NO_VECTORS, Vectors
 from ingatan.errors import ExtractionFailed, ExtractionRejected, IngatanError
 from ingatan.leases import Leadership
 from ingatan.lineup import Lineup
-from ingatan.memories import candidates, refusals
+from ingatan.memories import candidates, decisions, refusals
+from ingatan.memories.assessment import Assessment
 from ingatan.memories.extraction import ExtractionLimits, Extractor
 from ingatan.memories.refusals import Refusal
+from ingatan.memories.standing import Standing, Terms
 from ingatan.projections import Projections
 from ingatan.readings import Reading
 from ingatan.settings import MemorySettings
@@ -37,11 +39,19 @@ PROPOSALS_PER_NEW = 10
 
 
 @dataclass(frozen=True, slots=True)
+class Weighed:
+    """A proposal and what its words alone come to."""
+
+    candidate: Candidate
+    assessment: Assessment
+
+
+@dataclass(frozen=True, slots=True)
 class Thoughts:
     """What came of a reading: proposals in the order to decide them, vectors of their texts, and what is refused."""
 
     reading: Reading
-    proposed: tuple[Candidate, ...]
+    proposed: tuple[Weighed, ...]
     vectors: Vectors
     refused: tuple[Refusal, ...]
 
@@ -60,7 +70,7 @@ class Sweeper:
         extractor: Extractor,
         projections: Projections,
         audit: Audit,
-        terms: Callable[[datetime], candidates.Terms],
+        terms: Callable[[datetime], Terms],
         pause: Callable[[str], None] = lambda step: None,
     ) -> None:
         self._database = database
@@ -214,24 +224,26 @@ class Sweeper:
 
     def _weigh(
         self, owner: Principal, reading: Reading, proposed: Sequence[Candidate], now: datetime
-    ) -> tuple[list[Candidate], list[str]]:
+    ) -> tuple[list[Weighed], list[str]]:
         """``proposed`` with those first that may be kept, the most important before the others; and their texts.
 
         Only texts that would be accepted as things stand reach the embedder. Requests to forget keep their place.
         """
-        ranked: list[tuple[float, int, Candidate]] = []
+        ranked: list[tuple[float, int, Weighed]] = []
         texts: list[str] = []
         if not proposed:
             return [], []
         with self._database.read(owner) as connection:
-            decisions = candidates.consider(connection, owner, proposed, self._terms(now), turns=reading.by_id())
-        for n, (candidate, decision) in enumerate(zip(proposed, decisions, strict=True)):
-            accepted = decision.outcome is Outcome.ACCEPT
+            standing = Standing(connection, owner, proposed, self._terms(now), turns=reading.by_id())
+        considered = candidates.consider(standing, proposed)
+        for n, (candidate, found) in enumerate(zip(proposed, considered, strict=True)):
+            accepted = found.decision.outcome is Outcome.ACCEPT
             closing = candidate.operation is Operation.DELETE
-            ranked.append((-2.0 if closing else -candidate.importance if accepted else 1.0, n, candidate))
-            if accepted and decision.text:
-                texts.append(decision.text)
-        return [candidate for _, _, candidate in sorted(ranked, key=lambda item: item[:2])], texts
+            order = -2.0 if closing else -candidate.importance if accepted else 1.0
+            ranked.append((order, n, Weighed(candidate, found.assessment)))
+            if accepted and found.decision.text:
+                texts.append(found.decision.text)
+        return [weighed for _, _, weighed in sorted(ranked, key=lambda item: item[:2])], texts
 
     def _commit(self, claim: Claim, thoughts: Sequence[Thoughts], now: datetime) -> list[Outcomes]:
         """Decide with fresh state and write for every asker, in id order, each in their own scope; all or nothing."""
@@ -266,30 +278,37 @@ class Sweeper:
         self, connection: Connection, claim: Claim, thought: Thoughts, now: datetime
     ) -> tuple[Outcomes, list[Entry]]:
         """Carry out what was thought about one asker, in their scope and under their lock."""
-        reading, owner = thought.reading, thought.reading.asker
+        owner = thought.reading.asker
         connection.enter(owner)
-        _check_present(connection, owner, thought.proposed, with_shared=self._settings.shared_conversations)
-        settled, added = list[candidates.Settled](), 0
-        if thought.proposed:
-            keys = {"tenant_id": owner.tenant_id, "subject_id": owner.subject_id}
-            before = connection.one("sweep.written_from", **keys, ids=[turn.id for turn in reading.turns])
-            added = before.n if before else 0
-        for candidate in thought.proposed:
+        settled = self._carry_out(connection, owner, thought, now) if thought.proposed else []
+        about = claim.due.conversation_id
+        notes = [decisions.refuse(connection, owner, refusal, about) for refusal in thought.refused]
+        entries = [*notes, *(entry for done in settled for entry in done.entries)]
+        return Outcomes(owner.subject_id, tuple(settled), thought.refused), entries
+
+    def _carry_out(
+        self, connection: Connection, owner: Principal, thought: Thoughts, now: datetime
+    ) -> list[candidates.Settled]:
+        proposed = [weighed.candidate for weighed in thought.proposed]
+        _check_present(connection, owner, proposed, with_shared=self._settings.shared_conversations)
+        reading = thought.reading
+        keys = {"tenant_id": owner.tenant_id, "subject_id": owner.subject_id}
+        before = connection.one("sweep.written_from", **keys, ids=[turn.id for turn in reading.turns])
+        added = before.n if before else 0
+        standing = Standing(connection, owner, proposed, self._terms(now), turns=reading.by_id())
+        settled: list[candidates.Settled] = []
+        for weighed in thought.proposed:
             done = candidates.settle(
                 connection,
-                owner,
-                candidate,
-                self._terms(now),
-                turns=reading.by_id(),
+                standing,
+                weighed.candidate,
+                assessment=weighed.assessment,
                 vectors=thought.vectors,
                 written_in_conversation=added,
             )
             added += done.added
             settled.append(done)
-        about = claim.due.conversation_id
-        notes = [candidates.refuse(connection, owner, refusal, about) for refusal in thought.refused]
-        entries = [*notes, *(entry for done in settled for entry in done.entries)]
-        return Outcomes(owner.subject_id, tuple(settled), thought.refused), entries
+        return settled
 
     def _fail(self, claim: Claim, failure: ExtractionFailed, report: SweepReport) -> None:
         conversation_id = claim.due.conversation_id

@@ -10,7 +10,7 @@ from uuid import UUID
 from ingatan import conversations
 from ingatan.app import App
 from ingatan.errors import PolicyRefused
-from ingatan.memories import candidates, proposals, registry
+from ingatan.memories import decisions, proposals, registry
 from ingatan.steward import Correction
 from ingatan.storage.database import Power
 from ingatan.types import Memory, MessageRole, Principal, SourceKind, new_id
@@ -134,7 +134,7 @@ class Runner:
 
     def _reasons(self, asker: Principal) -> tuple[str, ...]:
         with self._app.database.read(asker) as connection:
-            decided = candidates.decisions(connection, asker, decision=None, before=None, limit=LIST_MAX)
+            decided = decisions.page(connection, asker, decision=None, before=None, limit=LIST_MAX)
         return tuple(sorted({reason.value for each in decided for reason in each.reasons}))
 
     def _audited(self, tenant_id: UUID) -> set[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from ingatan.conversations import Conversation, Message
-from ingatan.memories.candidates import Decided
+from ingatan.memories.decisions import Decided
 from ingatan.memories.registry import Act, Chapter
 from ingatan.types import Memory
 from ingatan.workspaces import Member, Workspace

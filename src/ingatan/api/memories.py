@@ -14,7 +14,7 @@ from ingatan.api import answers
 from ingatan.api.bodies import MemoryChange, NewCandidate, SelfSource
 from ingatan.api.callers import IdempotencyKey, Running, needs
 from ingatan.errors import Forbidden
-from ingatan.memories import candidates, policy, proposals, registry
+from ingatan.memories import decisions, policy, proposals, registry
 from ingatan.steward import Correction
 from ingatan.types import Candidate, Evidence, MemoryStatus, Outcome, Principal, SourceKind
 
@@ -113,7 +113,7 @@ def propose(
 
 
 @router.get("/candidates")
-def decisions(
+def list_decisions(
     app: Running,
     caller: DecisionReader,
     decision: Outcome | None = None,
@@ -125,7 +125,7 @@ def decisions(
     position = app.cursors.open(caller, listing, cursor)
     before = (datetime.fromisoformat(position[0]), UUID(position[1])) if position else None
     with app.database.read(caller) as connection:
-        found = candidates.decisions(connection, caller, decision=decision, before=before, limit=limit + 1)
+        found = decisions.page(connection, caller, decision=decision, before=before, limit=limit + 1)
     following = None
     if len(found) > limit:
         following = app.cursors.seal(caller, listing, found[limit - 1].created_at, found[limit - 1].id)

@@ -11,8 +11,8 @@ from ingatan import access, conversations, spans, subjects
 from ingatan.access import Action
 from ingatan.app import App
 from ingatan.conversations import Conversation, Message
-from ingatan.memories import candidates, registry
-from ingatan.memories.candidates import Decided
+from ingatan.memories import decisions, registry
+from ingatan.memories.decisions import Decided
 from ingatan.types import Consent, Memory, MemoryStatus, Outcome, Principal
 
 CONVERSATIONS_SHOWN = 50
@@ -64,9 +64,7 @@ def look(app: App, principal: Principal, *, conversation_id: UUID | None, fresh:
                 connection, principal, status=MemoryStatus.ACTIVE, before=None, limit=MEMORIES_SHOWN, now=now
             )
             contested = registry.conflicts(connection, principal)
-        refused = candidates.decisions(
-            connection, principal, decision=Outcome.REJECT, before=None, limit=DECISIONS_SHOWN
-        )
+        refused = decisions.page(connection, principal, decision=Outcome.REJECT, before=None, limit=DECISIONS_SHOWN)
         consent = subjects.read(connection, principal).consent
         ends_at = spans.ends_at(connection, memory, principal.tenant_id, principal.subject_id)
     learning = memory.enabled and memory.write_enabled

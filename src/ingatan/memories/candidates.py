@@ -7,18 +7,17 @@ subject's lock. Sweeps, proposals and corrections all come through here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from ingatan import erasure, subjects, suppressions
 from ingatan.audit import AuditAction, Entry
 from ingatan.embeddings import NO_VECTORS, Vectors
 from ingatan.languages.detect import language_of
-from ingatan.memories import policy, registry
-from ingatan.memories.decision_context import Known, Limits, Mode, PolicyContext, Writer
-from ingatan.memories.refusals import Refusal
+from ingatan.memories import decisions, policy, registry
+from ingatan.memories.assessment import Assessment, assess
+from ingatan.memories.standing import Standing, Terms
 from ingatan.storage.database import Connection
 from ingatan.telemetry import Event, event
 from ingatan.types import (
@@ -27,26 +26,21 @@ from ingatan.types import (
     Decision,
     Memory,
     MemoryStatus,
-    MemoryType,
     Operation,
     Outcome,
     Principal,
-    Reason,
     SourceKind,
     Trust,
-    Turn,
     new_id,
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What stays the same for all candidates of one act."""
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """What would be decided as things stood, and what the words alone came to, which stays true."""
 
-    limits: Limits
-    mode: Mode
-    erasure_key: bytes
-    now: datetime
+    decision: Decision
+    assessment: Assessment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,148 +74,32 @@ class Settled:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
-    """One decision as the person may see it: ids and reasons, no text."""
-
-    id: UUID
-    conversation_id: UUID | None
-    message_ids: tuple[UUID, ...]
-    type: MemoryType
-    decision: Outcome
-    reasons: tuple[Reason, ...]
-    policy_version: str
-    memory_id: UUID | None
-    created_at: datetime
-
-
-def decisions(
-    connection: Connection,
-    principal: Principal,
-    *,
-    decision: Outcome | None,
-    before: tuple[datetime, UUID] | None,
-    limit: int,
-) -> list[Decided]:
-    """Up to ``limit`` decisions about the caller by (created_at, id) descending, after ``before``; None means all."""
-    rows = connection.all(
-        "candidates.page",
-        tenant_id=principal.tenant_id,
-        subject_id=principal.subject_id,
-        decision=decision.value if decision else None,
-        before_at=before[0] if before else None,
-        before_id=before[1] if before else None,
-        limit=limit,
-    )
+def consider(standing: Standing, proposed: Sequence[Candidate]) -> list[Considered]:
+    """What the policy would decide on each as things stand; nothing is written."""
+    found = [assess(candidate, standing.turns) for candidate in proposed]
     return [
-        Decided(
-            id=row.id,
-            conversation_id=row.conversation_id,
-            message_ids=tuple(row.message_ids),
-            type=MemoryType(row.type),
-            decision=Outcome(row.decision),
-            reasons=tuple(Reason(reason) for reason in row.reasons),
-            policy_version=row.policy_version,
-            memory_id=row.memory_id,
-            created_at=row.created_at,
-        )
-        for row in rows
+        Considered(policy.decide(candidate, context=standing.context(candidate), assessment=assessment), assessment)
+        for candidate, assessment in zip(proposed, found, strict=True)
     ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """One decision as it is kept for the person: ids and reasons. No text of what was refused is kept anywhere."""
-
-    id: UUID
-    type: MemoryType
-    conversation_id: UUID | None
-    message_ids: tuple[UUID, ...]
-    outcome: Outcome
-    reasons: tuple[Reason, ...]
-    memory_id: UUID | None
-
-
-def known(connection: Connection, principal: Principal, terms: Terms) -> Known:
-    """What stands in the registry at this moment."""
-    return Known(
-        active=registry.active(connection, principal, terms.now),
-        expired=registry.expired(connection, principal, terms.now),
-        consent=subjects.read(connection, principal).consent,
-    )
-
-
-def consider(
-    connection: Connection,
-    principal: Principal,
-    proposed: Sequence[Candidate],
-    terms: Terms,
-    *,
-    turns: Mapping[UUID, Turn],
-) -> list[Decision]:
-    """What the policy would decide on each as things stand; nothing is written, and the registry is read once."""
-    state = known(connection, principal, terms)
-    return [
-        policy.decide(candidate, context=context(connection, principal, candidate, terms, state, turns=turns))
-        for candidate in proposed
-    ]
-
-
-def context(
-    connection: Connection,
-    principal: Principal,
-    candidate: Candidate,
-    terms: Terms,
-    state: Known,
-    *,
-    turns: Mapping[UUID, Turn],
-    written_in_conversation: int = 0,
-) -> PolicyContext:
-    """What the policy needs to know about the person, as in ``state``, and the candidate."""
-    key, about = terms.erasure_key, principal.subject_id
-    texts = [candidate.text, *(evidence.quote for evidence in candidate.evidence)]
-    turns_cited = [evidence.message_id for evidence in candidate.evidence]
-    marks = erasure.marks(key, about, texts=texts, slot=candidate.slot, turns=turns_cited)
-    suppressed = suppressions.has_wishes(connection, principal) and suppressions.held(
-        connection, principal, suppressions.borne(key, about, texts=texts, slot=candidate.slot)
-    )
-    return PolicyContext(
-        turns=turns,
-        active=state.active,
-        expired=state.expired,
-        consent=state.consent,
-        writer=Writer(subject_id=principal.subject_id),
-        erased_at=erasure.erased_at(connection, principal, marks),
-        suppressed=suppressed,
-        written_in_conversation=written_in_conversation,
-        limits=terms.limits,
-        mode=terms.mode,
-        now=terms.now,
-    )
 
 
 def settle(
     connection: Connection,
-    principal: Principal,
+    standing: Standing,
     candidate: Candidate,
-    terms: Terms,
     *,
+    assessment: Assessment | None = None,
     candidate_id: UUID | None = None,
-    turns: Mapping[UUID, Turn] | None = None,
     vectors: Vectors = NO_VECTORS,
     written_in_conversation: int = 0,
 ) -> Settled:
-    """Decide on ``candidate`` and carry it out. Call under the subject's lock; append ``entries`` to the audit last."""
-    state = context(
-        connection,
-        principal,
-        candidate,
-        terms,
-        known(connection, principal, terms),
-        turns=turns or {},
-        written_in_conversation=written_in_conversation,
-    )
-    decision = policy.decide(candidate, context=state)
+    """Decide on ``candidate`` and carry it out. Call under the subject's lock; append ``entries`` to the audit last.
+
+    ``standing`` is read under the same lock, and read again here when this changed what is remembered.
+    """
+    principal, terms = standing.principal, standing.terms
+    state = standing.context(candidate, written_in_conversation)
+    decision = policy.decide(candidate, context=state, assessment=assessment)
     candidate_id = candidate_id or new_id()
     memory_id: UUID | None = decision.reinforces
     entries: list[Entry] = []
@@ -247,7 +125,7 @@ def settle(
         elif candidate.operation is not Operation.DELETE:
             memory_id = _write(connection, principal, candidate, decision, candidate_id, updated, terms, vectors)
             entries.append(_entry(AuditAction.MEMORY_WRITTEN, memory_id, candidate_id=candidate_id))
-    record = Record(
+    record = decisions.Record(
         id=candidate_id,
         type=candidate.type,
         conversation_id=candidate.conversation_id,
@@ -256,48 +134,12 @@ def settle(
         reasons=decision.reasons,
         memory_id=memory_id,
     )
-    entries.append(keep(connection, principal, record))
+    if entries:
+        standing.read_memories(connection)
+    if entries and candidate.never_again:
+        standing.read_wishes(connection)
+    entries.append(decisions.keep(connection, principal, record))
     return Settled(candidate_id=candidate_id, decision=decision, memory_id=memory_id, entries=tuple(entries))
-
-
-def refuse(connection: Connection, principal: Principal, refusal: Refusal, conversation_id: UUID) -> Entry:
-    """Note for the person's own list that something they said was refused, and why; without its text."""
-    record = Record(
-        id=new_id(),
-        type=MemoryType.FACT,
-        conversation_id=conversation_id,
-        message_ids=(refusal.message_id,),
-        outcome=Outcome.REJECT,
-        reasons=refusal.reasons,
-        memory_id=None,
-    )
-    return keep(connection, principal, record)
-
-
-def keep(connection: Connection, principal: Principal, record: Record) -> Entry:
-    """Keep a decision for the person's own list; returns its audit row, without text."""
-    reasons = [reason.value for reason in record.reasons]
-    connection.run(
-        "candidates.record",
-        tenant_id=principal.tenant_id,
-        id=record.id,
-        subject_id=principal.subject_id,
-        writer_id=principal.subject_id,
-        conversation_id=record.conversation_id,
-        message_ids=list(record.message_ids),
-        type=record.type.value,
-        decision=record.outcome.value,
-        reasons=reasons,
-        policy_version=policy.POLICY_VERSION,
-        memory_id=record.memory_id,
-    )
-    details = {
-        "decision": record.outcome.value,
-        "reasons": reasons,
-        "policy_version": policy.POLICY_VERSION,
-        "memory_id": str(record.memory_id) if record.memory_id else None,
-    }
-    return Entry(action=AuditAction.CANDIDATE_DECIDED, entity_type="candidate", entity_id=record.id, details=details)
 
 
 def _target(candidate: Candidate, decision: Decision, active: Sequence[Memory]) -> Memory | None:

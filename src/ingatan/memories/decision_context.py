@@ -37,15 +37,6 @@ class Writer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What is remembered of a person and whether they consent, read once for several candidates."""
-
-    active: Sequence[Memory]
-    expired: Sequence[Memory]
-    consent: Consent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyContext:
     """The state a candidate is decided over.
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
-from ingatan.memories.decision_context import PolicyContext
 from ingatan.memories.interests import TURNS_MIN, named_topic, regulated
 from ingatan.memories.statement import is_statement, stated
 from ingatan.memories.statements import statements
 from ingatan.memories.support import licensed, recurring
 from ingatan.text import visible
-from ingatan.types import Candidate, MessageRole, Operation, Reason, SourceKind
+from ingatan.types import Candidate, MessageRole, Operation, Reason, SourceKind, Turn
 
 _NAME = re.compile(r"[^\W\d_a-z][^\W\d_A-Z]+(?: [^\W\d_a-z][^\W\d_A-Z]+)?")
 
@@ -25,7 +26,7 @@ class Grounding:
     reason: Reason | None = None
 
 
-def ground(candidate: Candidate, context: PolicyContext) -> Grounding:
+def ground(candidate: Candidate, turns: Mapping[UUID, Turn]) -> Grounding:
     """The text the source supports, or the reason it supports none.
 
     A turn must hold every quote verbatim, by the subject, as a statement. A text the quote does not
@@ -33,7 +34,7 @@ def ground(candidate: Candidate, context: PolicyContext) -> Grounding:
     Signed sources speak for themselves.
     """
     if candidate.source is SourceKind.TURN:
-        return _from_turns(candidate, context)
+        return _from_turns(candidate, turns)
     quotes = tuple(evidence.quote for evidence in candidate.evidence)
     needs_statement = candidate.source is SourceKind.SELF and candidate.operation is not Operation.DELETE
     if needs_statement and (not is_statement(candidate.text) or _wishes_away(candidate.text)):
@@ -41,11 +42,11 @@ def ground(candidate: Candidate, context: PolicyContext) -> Grounding:
     return Grounding(text=candidate.text, quotes=quotes or (candidate.text,))
 
 
-def _from_turns(candidate: Candidate, context: PolicyContext) -> Grounding:
+def _from_turns(candidate: Candidate, turns: Mapping[UUID, Turn]) -> Grounding:
     if not candidate.evidence:
         return Grounding(reason=Reason.NO_EVIDENCE)
     for evidence in candidate.evidence:
-        turn = context.turns.get(evidence.message_id)
+        turn = turns.get(evidence.message_id)
         if turn is None or not visible(evidence.quote).strip() or evidence.quote not in turn.text:
             return Grounding(reason=Reason.NO_EVIDENCE)
         if turn.role is not MessageRole.USER or turn.author_id != candidate.subject_id:
@@ -61,9 +62,9 @@ def _from_turns(candidate: Candidate, context: PolicyContext) -> Grounding:
             return Grounding(reason=Reason.OTHER_PERSON)
         return Grounding(text=candidate.text, quotes=quotes)
     if candidate.operation is Operation.DELETE:
-        asked = any(_closes(context.turns[evidence.message_id].text, evidence.quote) for evidence in candidate.evidence)
+        asked = any(_closes(turns[evidence.message_id].text, evidence.quote) for evidence in candidate.evidence)
         return Grounding(text=candidate.text, quotes=quotes, reason=None if asked else Reason.NOT_LICENSED)
-    if not all(_said(context.turns[evidence.message_id].text, evidence.quote) for evidence in candidate.evidence):
+    if not all(_said(turns[evidence.message_id].text, evidence.quote) for evidence in candidate.evidence):
         return Grounding(reason=Reason.NOT_A_STATEMENT)
     if any(licensed(candidate.text, quote, language=candidate.language) for quote in quotes):
         return Grounding(text=candidate.text, quotes=quotes)

@@ -7,21 +7,19 @@ counts is the person's own words, cited. Nothing is merged or dropped because it
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import replace
 from datetime import timedelta
 from enum import Enum
 from uuid import UUID
 
 from ingatan.memories import slots
+from ingatan.memories.assessment import Assessment, assess
 from ingatan.memories.decision_context import Mode, PolicyContext
-from ingatan.memories.grounding import Grounding, ground
+from ingatan.memories.grounding import Grounding
 from ingatan.memories.plausibility import plausible
-from ingatan.memories.statement import is_statement
 from ingatan.memories.statements import statements
 from ingatan.memories.support import content, stem
 from ingatan.memories.wording import pattern, single
-from ingatan.screening import screen
 from ingatan.text import clean, digest, fold, visible
 from ingatan.types import (
     AUTHORITY,
@@ -39,28 +37,19 @@ from ingatan.types import (
 POLICY_VERSION = "assistant-2"
 FORGET_OVERLAP_MIN = 0.6
 """The share of the words to forget that a memory must hold to be meant, when it is the only one that holds so many."""
-SENTENCES_MAX = 2
-"""Of so many sentences one is kept; more are refused, because what is remembered is one sentence (S1)."""
 _NO_TURN = UUID(int=0)
 _CLOCK_SKEW_MAX = timedelta(days=1)
-_INNER_END = re.compile(
-    r"(?<!\b[A-Za-z])(?<!\b(?:Mr|Dr|No|Jl|St|Ir|vs|Tn|Ny|Tp|TP|Kp))(?<!\b(?:Mrs|Plt|dll|dsb|ThS|etc|Jln|Kab|Kec))"
-    r"[.!?]+[\"')\u201d]*\s+(?=[^\W\d_])"
-)
-_LINE = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029\u3002\uff61]")
-"""What ends a line or, in other scripts, a sentence: never inside one memory."""
 _REMEMBERED = frozenset({MemoryType.PREFERENCE, MemoryType.FACT})
-_SPOKEN = frozenset({SourceKind.SELF, SourceKind.TURN})
-_CLAIMS = frozenset({Reason.LAW_CLAIM, Reason.DOCUMENT_FACT})
 _SIGNED = frozenset({SourceKind.SETTINGS, SourceKind.EVENT, SourceKind.APPROVAL})
 
 
-def decide(candidate: Candidate, *, context: PolicyContext) -> Decision:
+def decide(candidate: Candidate, *, context: PolicyContext, assessment: Assessment | None = None) -> Decision:
     """Decide one candidate over fresh state. Accepted, ``text`` is what may be stored; otherwise it is empty.
 
     A refusal carries reasons only. ``closes`` and ``reinforces`` name active memories of the same person.
+    ``assessment`` is what ``assess`` said of the same candidate and turns, where that is known already.
     """
-    decision = _decide(candidate, context)
+    decision = _decide(candidate, context, assessment)
     if context.mode is Mode.DRY and decision.outcome is Outcome.ACCEPT:
         return Decision(outcome=Outcome.REJECT, reasons=(*decision.reasons, Reason.DRY_RUN))
     return decision
@@ -70,39 +59,29 @@ def _reject(*reasons: Reason) -> Decision:
     return Decision(outcome=Outcome.REJECT, reasons=reasons)
 
 
-def _decide(candidate: Candidate, context: PolicyContext) -> Decision:
+def _decide(candidate: Candidate, context: PolicyContext, assessment: Assessment | None) -> Decision:
     reason = _schema(candidate, context) or _authority(candidate, context) or _consent(candidate, context)
     if reason is not None:
         return _reject(reason)
-    grounding = ground(candidate, context)
+    assessed = assessment or assess(candidate, context.turns)
+    grounding = assessed.grounding
     if grounding.reason is not None:
         return _reject(grounding.reason)
     if candidate.operation is Operation.DELETE:
         return _delete(candidate, context)
     if _said_before_erasure(candidate, context):
         return _reject(Reason.ERASED)
-    grounding = _first_sentence(candidate, grounding)
-    if reason := _size(grounding.text, context):
-        return _reject(reason)
-    if refused := _screened(candidate, grounding):
-        return _reject(*refused)
+    if len(grounding.text) > context.limits.max_chars:
+        return _reject(Reason.TOO_LONG)
+    if assessed.unfit is not None:
+        return _reject(assessed.unfit)
+    if assessed.refused:
+        return _reject(*assessed.refused)
     if candidate.importance < context.limits.min_importance:
         return _reject(Reason.LOW_IMPORTANCE)
     candidate = _as_stored(candidate, grounding)
     decision = _same(candidate, grounding, context) or _new(candidate, grounding, context)
     return replace(decision, slot=candidate.slot)
-
-
-def _screened(candidate: Candidate, grounding: Grounding) -> tuple[Reason, ...]:
-    """Why the text or a quote kept with it may not be stored. The bare name of a law, or a question about it, claims
-    nothing: where a recurring subject is cited, only the text can claim something about the law or a document."""
-    language = candidate.language
-    if not candidate.recurring:
-        findings = screen((grounding.text, *grounding.quotes), language=language)
-    else:
-        cited = screen(grounding.quotes, language=language)
-        findings = (*screen((grounding.text,), language=language), *(f for f in cited if f.reason not in _CLAIMS))
-    return tuple(dict.fromkeys(finding.reason for finding in findings))
 
 
 def _as_stored(candidate: Candidate, grounding: Grounding) -> Candidate:
@@ -128,24 +107,6 @@ def _schema(candidate: Candidate, context: PolicyContext) -> Reason | None:
     if candidate.operation is Operation.UPDATE and candidate.target_id is None:
         return Reason.SCHEMA
     return Reason.TOO_LONG if len(text) > limits.max_chars else None
-
-
-def _size(text: str, context: PolicyContext) -> Reason | None:
-    if len(text) > context.limits.max_chars:
-        return Reason.TOO_LONG
-    seen = visible(text).strip()
-    return Reason.NOT_ONE_SENTENCE if _LINE.search(text.strip()) or _INNER_END.search(seen) else None
-
-
-def _first_sentence(candidate: Candidate, grounding: Grounding) -> Grounding:
-    """Of two sentences by the person, the first that is a statement; the quotes stay whole and are screened whole."""
-    text = grounding.text.strip()
-    ends = [match.end() for match in _INNER_END.finditer(text)]
-    if candidate.source not in _SPOKEN or len(ends) != SENTENCES_MAX - 1:
-        return grounding
-    parts = (text[: ends[0]].strip(), text[ends[0] :].strip())
-    kept = next((part for part in parts if is_statement(part)), None)
-    return grounding if kept is None else replace(grounding, text=kept, quotes=(*grounding.quotes, text))
 
 
 def _authority(candidate: Candidate, context: PolicyContext) -> Reason | None:

@@ -78,15 +78,16 @@ class Chapter:
 
 def active(connection: Connection, principal: Principal, now: datetime) -> list[Memory]:
     """The caller's served memories, newest first."""
-    rows = connection.all("registry.active", **_owner(principal), types=SERVED_TYPES, now=now)
-    return _with_evidence(connection, principal, rows)
+    return standing(connection, principal, now)[0]
 
 
-def expired(connection: Connection, principal: Principal, now: datetime) -> list[Memory]:
-    """The caller's memories that ran out and were not restated."""
-    return [
-        _memory(row, ()) for row in connection.all("registry.expired", **_owner(principal), types=SERVED_TYPES, now=now)
-    ]
+def standing(connection: Connection, principal: Principal, now: datetime) -> tuple[list[Memory], list[Memory]]:
+    """The caller's served memories, and those that ran out and were not restated; each newest first."""
+    rows = connection.all("registry.standing", **_owner(principal), types=SERVED_TYPES, now=now)
+    found = _with_evidence(connection, principal, rows)
+    ran_out = {(row.id, row.version) for row in rows if row.ran_out}
+    expired = [memory for memory in found if (memory.id, memory.version) in ran_out]
+    return [memory for memory in found if (memory.id, memory.version) not in ran_out], expired
 
 
 def page(

@@ -47,9 +47,9 @@ insert into erased_texts (tenant_id, subject_id, digest) values (%(tenant_id)s, 
 on conflict (tenant_id, subject_id, digest) do update set at = now();
 
 -- name: erasure.erased_at
--- The latest erasure of something that bears one of these marks; no row if there was none.
-select at from erased_texts
-where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and digest = any(%(digests)s) order by at desc limit 1;
+-- Which of these marks something erased bears, and when that was last erased.
+select digest, at from erased_texts
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and digest = any(%(digests)s);
 
 -- name: erasure.record
 -- The receipt.

@@ -1,19 +1,10 @@
--- name: registry.active
--- The person's active memories that have not expired, newest first.
+-- name: registry.standing
+-- The person's active memories, newest first; those that ran out too, which a restatement renews.
 select id, version, subject_id, type, slot, text, language, importance, trust, status, source_kind, conversation_id,
-       effective_at, recorded_at, confirmed_at, expires_at
+       effective_at, recorded_at, confirmed_at, expires_at, coalesce(expires_at <= %(now)s, false) as ran_out
 from memories
 where tenant_id = %(tenant_id)s and scope = 'user' and scope_id = %(subject_id)s and status = 'active'
-  and type = any(%(types)s) and (expires_at is null or expires_at > %(now)s)
-order by recorded_at desc, id desc;
-
--- name: registry.expired
--- The person's memories that ran out and still have an active row: a restatement renews them.
-select id, version, subject_id, type, slot, text, language, importance, trust, status, source_kind, conversation_id,
-       effective_at, recorded_at, confirmed_at, expires_at
-from memories
-where tenant_id = %(tenant_id)s and scope = 'user' and scope_id = %(subject_id)s and status = 'active'
-  and type = any(%(types)s) and expires_at <= %(now)s
+  and type = any(%(types)s)
 order by recorded_at desc, id desc;
 
 -- name: registry.page

@@ -9,11 +9,6 @@ select wish_id, slot, min(at) as at from suppressions
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
 group by wish_id, slot order by min(at) desc, wish_id desc limit %(limit)s;
 
--- name: suppressions.first
--- One row if the person has any wish at all: most have none, and then nothing needs to be compared.
-select true as held from suppressions
-where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s limit 1;
-
 -- name: suppressions.any
 -- One row if one of these marks is on one of the person's wishes, or all words of a wish are among these.
 select true as held
