@@ -17,7 +17,11 @@ LINES_PER_FUNCTION_MAX = 70
 
 LAYERS: dict[str, int] = {
     **dict.fromkeys(
-        ("errors", "types", "text", "addresses", "settings", "safeguards", "telemetry", "languages", "prompts"), 0
+        (
+            "errors", "types", "text", "addresses", "settings", "safeguards", "telemetry", "languages", "prompts",
+            "policies",
+        ),
+        0,
     ),
     **dict.fromkeys(
         (

@@ -27,6 +27,7 @@ from ingatan.llm import OpenAIChat, Structure
 from ingatan.memories.decision_context import Limits, Mode
 from ingatan.memories.extraction import Extractor, RulesExtractor
 from ingatan.memories.model_extraction import ModelExtractor
+from ingatan.memories.policies import Policies
 from ingatan.memories.resemblance import Resemblance
 from ingatan.memories.standing import Terms
 from ingatan.metrics import Metrics
@@ -84,6 +85,7 @@ class App:
         self.extractor = extractor
         self.audit = Audit(secrets.audit)
         self.cursors = Cursors(secrets.cursors)
+        self.policies = Policies(settings.policy.profile)
         self._resources = resources
         self._stop = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -248,6 +250,7 @@ class App:
                 max_active=self.settings.memory.max_active_per_user,
             ),
             mode=Mode(self.settings.policy.mode),
+            policies=self.policies,
             erasure_key=self.secrets.erasure,
             now=now,
         )

@@ -129,7 +129,9 @@ def erase_memories(
     """
     owner = {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
     subjects.lock(connection, principal)
-    rows = connection.all("erasure.select", **owner, memory_id=memory_id, conversation_id=conversation_id)
+    rows = connection.all(
+        "erasure.select", **owner, scope=principal.scope.value, memory_id=memory_id, conversation_id=conversation_id
+    )
     if memory_id is not None and not rows:
         raise NotFound("There is no such memory, or it is not yours.")
     ids = list({row.id for row in rows})

@@ -265,8 +265,10 @@ class Projections:
         with self._database.jobs() as connection:
             listed = embedding_models.pending(connection, model.id, limit)
         made = 0
-        for (tenant_id, subject_id), group in groupby(listed, key=lambda item: (item.tenant_id, item.subject_id)):
-            count = self._fill_of(Principal(tenant_id, subject_id), self._known[model.name], list(group))
+        for (tenant_id, subject_id, scope), group in groupby(
+            listed, key=lambda item: (item.tenant_id, item.subject_id, item.scope)
+        ):
+            count = self._fill_of(Principal(tenant_id, subject_id, scope=scope), self._known[model.name], list(group))
             if count is None:
                 break
             made += count

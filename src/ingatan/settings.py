@@ -158,7 +158,9 @@ class KeySettings(Group):
 class PolicySettings(Group):
     """How proposals are decided."""
 
-    profile: Literal["assistant"] = Field("assistant", description="Policy profile.")
+    profile: Literal["assistant", "governed"] = Field(
+        "assistant", description="Policy profile of tenants without a policy of their own."
+    )
     mode: Literal["enforce", "dry"] = Field("enforce", description="dry: decisions are recorded, no memory is written.")
 
 

@@ -45,6 +45,7 @@ class Proposed:
     outcome: Outcome
     reasons: tuple[str, ...]
     memory_id: UUID | None
+    policy_version: str
     wrote: bool
 
 
@@ -216,7 +217,14 @@ class Steward:
             self._audit.append(connection, principal, settled.entries)
         settled.announce()
         reasons = tuple(reason.value for reason in settled.decision.reasons)
-        return Proposed(settled.candidate_id, settled.decision.outcome, reasons, settled.memory_id, settled.wrote)
+        return Proposed(
+            settled.candidate_id,
+            settled.decision.outcome,
+            reasons,
+            settled.memory_id,
+            standing.policy_version,
+            settled.wrote,
+        )
 
     def _cited(self, connection: Connection, principal: Principal, candidate: Candidate) -> dict[UUID, Turn]:
         """The cited turns that stand, now, in the candidate's conversation. Raises MemoryDisabled if it is shared."""
@@ -257,4 +265,4 @@ def _proposed_before(connection: Connection, principal: Principal, id: UUID) -> 
     row = connection.one("candidates.get", tenant_id=principal.tenant_id, subject_id=principal.subject_id, id=id)
     if row is None:
         raise NotFound("What this key made has been erased.")
-    return Proposed(row.id, Outcome(row.decision), tuple(row.reasons), row.memory_id, wrote=True)
+    return Proposed(row.id, Outcome(row.decision), tuple(row.reasons), row.memory_id, row.policy_version, wrote=True)

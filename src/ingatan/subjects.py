@@ -16,13 +16,14 @@ from ingatan.types import Consent, Principal
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A person's row at one moment. ``has_wishes`` is known where it was read without the lock."""
+    """A person's row at one moment. The last two are known where it was read without the lock."""
 
     id: UUID
     erasure_epoch: int
     consent: Consent
     consent_at: datetime | None = None
     has_wishes: bool = False
+    policy_version: int = 0
 
 
 def register(connection: Connection, principal: Principal) -> None:
@@ -46,9 +47,15 @@ def lock(connection: Connection, principal: Principal) -> Subject:
 def read(connection: Connection, principal: Principal) -> Subject:
     """The caller's row without a lock; defaults if they are not known yet."""
     row = connection.one("subjects.read", tenant_id=principal.tenant_id, subject_id=principal.subject_id)
-    if row is None:
-        return Subject(principal.subject_id, 0, Consent.UNSET)
-    return Subject(principal.subject_id, row.erasure_epoch, Consent(row.consent), row.consent_at, row.has_wishes)
+    assert row is not None, "the query always has one row"
+    return Subject(
+        principal.subject_id,
+        row.erasure_epoch or 0,
+        Consent(row.consent or "unset"),
+        row.consent_at,
+        row.has_wishes,
+        row.policy_version,
+    )
 
 
 def set_consent(connection: Connection, principal: Principal, consent: Consent) -> None:

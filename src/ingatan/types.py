@@ -56,6 +56,7 @@ class MemoryStatus(StrEnum):
     SUPERSEDED = "superseded"
     DELETED = "deleted"  # closed by the user in chat; the text is kept until it is erased (S1)
     ARCHIVED = "archived"
+    WITHDRAWN = "withdrawn"  # its source was revoked or its batch rolled back: never served
 
 
 class Scope(StrEnum):
@@ -66,17 +67,53 @@ class Scope(StrEnum):
     ORGANISATION = "organisation"
 
 
-class Trust(StrEnum):
-    """How far a record's source carries."""
+class Audience(StrEnum):
+    """Who of an account's members may be reminded of a memory of the account."""
 
+    MEMBER = "member"
+    ADMIN = "admin"
+
+
+class Classification(StrEnum):
+    """How far a record may go, least protected first. ``personal`` is what a person says about themselves."""
+
+    PUBLIC = "public"
+    INTERNAL = "internal"
+    PERSONAL = "personal"
+    CONFIDENTIAL = "confidential"
+    RESTRICTED = "restricted"
+
+
+class ParentKind(StrEnum):
+    """What something remembered can be derived from."""
+
+    MEMORY = "memory"
+    MESSAGE = "message"
+    EVENT = "event"
+    DOCUMENT = "document"
+
+
+class Trust(StrEnum):
+    """How far a record's source carries, least first. What is derived carries no further than what it comes from."""
+
+    UNVERIFIED = "unverified"
     STATED = "stated"  # the person's own words
     CONFIRMED = "confirmed"  # stated or edited directly through API or console
-    UNVERIFIED = "unverified"
+    REVIEWED = "reviewed"  # approved by a reviewer
+    SIGNED = "signed"  # a registered source's signed event
+
+
+def least(*trusts: Trust) -> Trust:
+    """The lowest of some levels of trust."""
+    order = list(Trust)
+    return min(trusts, key=order.index)
 
 
 class SourceKind(StrEnum):
     """Where a candidate's words come from, weakest authority first (CONTRACT §4)."""
 
+    EXTERNAL = "external"  # content that a registered service passes on: a tool's answer, a page, an upload
+    DOCUMENT = "document"
     TURN = "turn"
     SELF = "self"
     SETTINGS = "settings"
@@ -119,6 +156,11 @@ class Reason(StrEnum):
     TOO_LONG = "too_long"
     NOT_ONE_SENTENCE = "not_one_sentence"
     NO_AUTHORITY = "writer_not_allowed"
+    SCOPE = "scope_not_allowed"
+    TYPE = "type_not_allowed"
+    PURPOSE = "purpose_not_allowed"
+    CLASSIFICATION = "classification_not_allowed"
+    SOURCE_REVOKED = "source_revoked"
     NO_CONSENT = "no_consent"
     OFF_RECORD = "off_the_record"
     NEVER_AGAIN = "never_again"
@@ -155,8 +197,15 @@ class Reason(StrEnum):
     NOTHING_TO_CLOSE = "nothing_to_close"
     CAP_NEW = "cap_new_per_conversation"
     CAP_ACTIVE = "cap_active_per_user"
+    RATE_LIMITED = "rate_limited"
+    NEEDS_REVIEW = "needs_review"
+    UNTRUSTED = "untrusted_source"
     DRY_RUN = "dry_run"
     ACCEPTED = "accepted"
+    APPROVED = "approved"
+    REVIEWER = "rejected_in_review"
+    WITHDRAWN = "withdrawn"
+    UNREVIEWED = "not_reviewed_in_time"
     SUPERSEDES = "supersedes"
     CLOSED = "closed"
     SUPPRESSED = "suppressed"
@@ -174,13 +223,17 @@ NEVER_STORED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who calls, from the verified credential only."""
+    """Who calls, from the verified credential only; or whose knowledge is acted on, once that was allowed.
+
+    With another ``scope`` than ``user``, ``subject_id`` is an account's id, or the tenant's for the organisation.
+    """
 
     tenant_id: UUID
     subject_id: UUID
     roles: frozenset[Role] = frozenset({Role.USER})
     verified: bool = False
     shared_sentinel: bool = False
+    scope: Scope = Scope.USER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +255,14 @@ class Evidence:
 
     message_id: UUID
     quote: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parent:
+    """One thing a memory is derived from."""
+
+    kind: ParentKind
+    id: UUID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +291,16 @@ class Candidate:
     target_id: UUID | None = None
     effective_at: datetime
     expires_at: datetime | None = None
+    scope: Scope = Scope.USER
+    audience: Audience = Audience.MEMBER
+    purposes: tuple[str, ...] = ()
+    classification: Classification = Classification.PERSONAL
+    confidence: float | None = None
+    reason: str = ""
+    review: bool = False
+    source_id: UUID | None = None
+    batch_id: UUID | None = None
+    parents: tuple[Parent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +324,7 @@ class Memory:
     confirmed_at: datetime
     expires_at: datetime | None = None
     evidence: tuple[Evidence, ...] = ()
+    purposes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,11 +333,13 @@ class Decision:
 
     ``closes`` are the ids of active memories this one supersedes or, for a delete, closes. ``reinforces`` is the id of
     the active memory that already says the same; then nothing new is written. ``text`` is what may finally be stored,
-    ``slot`` the attribute that this text fills.
+    ``slot`` the attribute that this text fills; where it waits for a reviewer, both are what would be stored. ``own``
+    is the outcome by the policy where ``dry`` put another in its place.
     """
 
     outcome: Outcome
     reasons: tuple[Reason, ...]
+    own: Outcome | None = None
     text: str = ""
     slot: str | None = None
     closes: tuple[UUID, ...] = field(default=())

@@ -108,3 +108,8 @@ insert into erased_texts (tenant_id, subject_id, digest) values (%(tenant)s, %(s
 -- A wish of theirs.
 insert into suppressions (tenant_id, subject_id, wish_id, digest, kind)
 values (%(tenant)s, %(subject)s, %(id)s, '\x00', 'mark')
+
+-- name: rows.policy_versions
+-- A version of their tenant's, made by them.
+insert into policy_versions (tenant_id, version, document, made_by)
+values (%(tenant)s, %(lane)s + 1, '{}', %(subject)s)

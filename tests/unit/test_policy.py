@@ -100,7 +100,7 @@ def test_the_second_sentence_is_screened_though_it_is_not_kept() -> None:
 @pytest.mark.parametrize(
     ("decision", "reason"),
     [
-        (lambda: run("I like tea", type=MemoryType.EPISODE), Reason.SCHEMA),
+        (lambda: run("I like tea", type=MemoryType.KNOWLEDGE), Reason.TYPE),
         (lambda: run("I like tea", importance=2.0), Reason.SCHEMA),
         (lambda: run("I like tea " * 60), Reason.TOO_LONG),
         (lambda: run("I like tea. I like cake. I like rice."), Reason.NOT_ONE_SENTENCE),

@@ -14,7 +14,7 @@ from ingatan.api import answers
 from ingatan.api.bodies import MemoryChange, NewCandidate, SelfSource
 from ingatan.api.callers import IdempotencyKey, Running, needs
 from ingatan.errors import Forbidden
-from ingatan.memories import decisions, policy, proposals, registry
+from ingatan.memories import decisions, proposals, registry
 from ingatan.steward import Correction
 from ingatan.types import Candidate, Evidence, MemoryStatus, Outcome, Principal, SourceKind
 
@@ -108,7 +108,7 @@ def propose(
         "decision": proposed.outcome.value,
         "reasons": list(proposed.reasons),
         "memory_id": str(proposed.memory_id) if proposed.memory_id else None,
-        "policy_version": policy.POLICY_VERSION,
+        "policy_version": proposed.policy_version,
     }
 
 

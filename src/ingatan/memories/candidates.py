@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import UUID
 
 from ingatan import erasure, subjects, suppressions
@@ -17,6 +18,7 @@ from ingatan.embeddings import NO_VECTORS, Vectors
 from ingatan.languages.detect import language_of
 from ingatan.memories import decisions, policy, registry
 from ingatan.memories.assessment import Assessment, assess
+from ingatan.memories.held import held
 from ingatan.memories.standing import Standing, Terms
 from ingatan.storage.database import Connection
 from ingatan.telemetry import Event, event
@@ -29,8 +31,6 @@ from ingatan.types import (
     Operation,
     Outcome,
     Principal,
-    SourceKind,
-    Trust,
     new_id,
 )
 
@@ -123,16 +123,21 @@ def settle(
             )
             entries.append(_entry(AuditAction.MEMORY_REINFORCED, decision.reinforces, candidate_id=candidate_id))
         elif candidate.operation is not Operation.DELETE:
-            memory_id = _write(connection, principal, candidate, decision, candidate_id, updated, terms, vectors)
+            memory_id = _write(connection, standing, candidate, decision, candidate_id, updated, vectors)
             entries.append(_entry(AuditAction.MEMORY_WRITTEN, memory_id, candidate_id=candidate_id))
+    waits = held(candidate, decision)
+    days = standing.document.review.expires_days
     record = decisions.Record(
         id=candidate_id,
-        type=candidate.type,
-        conversation_id=candidate.conversation_id,
-        message_ids=tuple(evidence.message_id for evidence in candidate.evidence),
+        writer_id=standing.writer.subject_id,
+        candidate=candidate,
         outcome=decision.outcome,
+        own=decision.own or decision.outcome,
         reasons=decision.reasons,
+        policy_version=standing.policy_version,
         memory_id=memory_id,
+        held=waits,
+        expires_at=None if waits is None else terms.now + timedelta(days=days),
     )
     if entries:
         standing.read_memories(connection)
@@ -180,44 +185,39 @@ def _suppress(
 
 def _write(
     connection: Connection,
-    principal: Principal,
+    standing: Standing,
     candidate: Candidate,
     decision: Decision,
     candidate_id: UUID,
     updated: Memory | None,
-    terms: Terms,
     vectors: Vectors,
 ) -> UUID:
     id, version = new_id(), 1
     if updated is not None:
         id, version = updated.id, updated.version + 1
-    direct = candidate.source is not SourceKind.TURN
     marks = erasure.marks(
-        terms.erasure_key,
-        principal.subject_id,
+        standing.terms.erasure_key,
+        standing.principal.subject_id,
         texts=[decision.text],
         slot=decision.slot,
         turns=[evidence.message_id for evidence in candidate.evidence],
     )
+    trust = standing.trust(candidate)
     registry.write(
         connection,
-        principal,
+        standing.principal,
         registry.NewVersion(
             id=id,
             version=version,
-            type=candidate.type,
+            candidate=candidate,
             slot=decision.slot,
             text=decision.text,
             language=candidate.language if decision.text == candidate.text else language_of(decision.text),
-            importance=candidate.importance,
-            trust=Trust.CONFIRMED if direct else Trust.STATED,
-            source=candidate.source,
-            conversation_id=candidate.conversation_id,
+            trust=trust,
+            purposes=standing.document.purposes_of(candidate),
+            expires_at=standing.document.expires_at(candidate, trust),
             candidate_id=candidate_id,
-            policy_version=policy.POLICY_VERSION,
-            effective_at=candidate.effective_at,
-            expires_at=candidate.expires_at,
-            evidence=candidate.evidence,
+            policy_version=standing.policy_version,
             vector=vectors.get(decision.text),
             model_id=vectors.model_id,
             marks=tuple(marks),

@@ -8,7 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from ingatan.types import Consent, Memory, Turn
+from ingatan.memories.policy_document import PolicyDocument, shipped
+from ingatan.types import Consent, Memory, Trust, Turn
 
 
 class Mode(StrEnum):
@@ -30,10 +31,14 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
-    """Who proposes: a person by subject id, or a service of ours (the sweeper, a connector)."""
+    """Who proposes: a person by subject id (the sweeper for them), or a service.
+
+    ``account_admin`` is someone with authority in the account that the candidate is about.
+    """
 
     subject_id: UUID
     is_service: bool = False
+    account_admin: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +47,9 @@ class PolicyContext:
 
     ``turns`` are the cited turns by id; ``active`` and ``expired`` are this person's memories, the expired ones still
     kept; ``erased_at`` says when the person last erased what these words say, ``suppressed`` that they wished never to
-    have it remembered; ``written_in_conversation`` counts new memories written from it.
+    have it remembered; ``written_in_conversation`` counts new memories written from it. ``document`` is the tenant's policy,
+    ``approved`` that a reviewer agreed, ``source_revoked`` and ``rate_limited`` what the registries say.
+    ``lineage`` is the least trust among what the candidate is derived from.
     """
 
     turns: Mapping[UUID, Turn] = field(default_factory=dict)
@@ -55,6 +62,10 @@ class PolicyContext:
     written_in_conversation: int = 0
     limits: Limits = field(default_factory=Limits)
     mode: Mode = Mode.ENFORCE
-    profile: str = "assistant"
+    document: PolicyDocument = field(default_factory=lambda: shipped("assistant"))
+    approved: bool = False
+    source_revoked: bool = False
+    rate_limited: bool = False
+    lineage: Trust | None = None
     writer: Writer
     now: datetime

@@ -1,4 +1,4 @@
-"""Decisions as they are kept: ids and reasons. No text of what was refused is kept anywhere (0007).
+"""Decisions as they are kept: ids and reasons. No text of what was refused is kept anywhere (0007), only of what waits.
 
 The person sees their own; the audit names each.
 """
@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from ingatan.audit import AuditAction, Entry
-from ingatan.memories import policy
+from ingatan.memories import policies
+from ingatan.memories.policy_document import shipped
 from ingatan.memories.refusals import Refusal
 from ingatan.storage.database import Connection
-from ingatan.types import MemoryType, Outcome, Principal, Reason, new_id
+from ingatan.types import Candidate, MemoryType, Outcome, Principal, Reason, new_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,52 +69,73 @@ def page(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One decision as it is kept for the person: ids and reasons. No text of what was refused is kept anywhere."""
+    """One decision as it is kept. ``held`` is what waits for a reviewer until ``expires_at``, None for all others.
+
+    ``own`` is the outcome by the policy, where it was recorded under ``dry`` as another.
+    """
 
     id: UUID
-    type: MemoryType
-    conversation_id: UUID | None
-    message_ids: tuple[UUID, ...]
+    writer_id: UUID
+    candidate: Candidate
     outcome: Outcome
+    own: Outcome
     reasons: tuple[Reason, ...]
-    memory_id: UUID | None
+    policy_version: str
+    memory_id: UUID | None = None
+    held: dict[str, Any] | None = None
+    expires_at: datetime | None = None
 
 
 def refuse(connection: Connection, principal: Principal, refusal: Refusal, conversation_id: UUID) -> Entry:
     """Note for the person's own list that something they said was refused, and why; without its text."""
-    record = Record(
-        id=new_id(),
-        type=MemoryType.FACT,
+    keys = {"tenant_id": principal.tenant_id, "id": new_id(), "subject_id": principal.subject_id}
+    reasons = [reason.value for reason in refusal.reasons]
+    version = policies.label(shipped("assistant"), policies.SHIPPED)
+    connection.run(
+        "candidates.refuse",
+        **keys,
         conversation_id=conversation_id,
-        message_ids=(refusal.message_id,),
-        outcome=Outcome.REJECT,
-        reasons=refusal.reasons,
-        memory_id=None,
+        message_ids=[refusal.message_id],
+        reasons=reasons,
+        policy_version=version,
     )
-    return keep(connection, principal, record)
+    return _entry(keys["id"], Outcome.REJECT, reasons, version, None)
 
 
 def keep(connection: Connection, principal: Principal, record: Record) -> Entry:
     """Keep a decision for the person's own list; returns its audit row, without text."""
+    candidate = record.candidate
     reasons = [reason.value for reason in record.reasons]
     connection.run(
         "candidates.record",
         tenant_id=principal.tenant_id,
         id=record.id,
         subject_id=principal.subject_id,
-        writer_id=principal.subject_id,
-        conversation_id=record.conversation_id,
-        message_ids=list(record.message_ids),
-        type=record.type.value,
+        scope=principal.scope.value,
+        writer_id=record.writer_id,
+        conversation_id=candidate.conversation_id,
+        message_ids=[evidence.message_id for evidence in candidate.evidence],
+        type=candidate.type.value,
         decision=record.outcome.value,
+        proposed_decision=record.own.value,
         reasons=reasons,
-        policy_version=policy.POLICY_VERSION,
+        policy_version=record.policy_version,
         memory_id=record.memory_id,
+        source_kind=candidate.source.value,
+        source_id=candidate.source_id,
+        batch_id=candidate.batch_id,
+        state="settled" if record.held is None else "open",
+        payload=record.held,
+        expires_at=record.expires_at,
     )
+    return _entry(record.id, record.outcome, reasons, record.policy_version, record.memory_id)
+
+
+def _entry(id: UUID, outcome: Outcome, reasons: list[str], version: str, memory_id: UUID | None) -> Entry:
     details = {
-        "decision": record.outcome.value,
+        "decision": outcome.value,
         "reasons": reasons,
-        "policy_version": policy.POLICY_VERSION,
-        "memory_id": str(record.memory_id) if record.memory_id else None,
+        "policy_version": version,
+        "memory_id": str(memory_id) if memory_id else None,
     }
-    return Entry(action=AuditAction.CANDIDATE_DECIDED, entity_type="candidate", entity_id=record.id, details=details)
+    return Entry(action=AuditAction.CANDIDATE_DECIDED, entity_type="candidate", entity_id=id, details=details)

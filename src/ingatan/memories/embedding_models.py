@@ -17,7 +17,7 @@ from ingatan import subjects
 from ingatan.embeddings import Vector
 from ingatan.errors import StartRefused
 from ingatan.storage.database import Connection
-from ingatan.types import Principal
+from ingatan.types import Principal, Scope
 
 
 class State(StrEnum):
@@ -58,6 +58,7 @@ class Pending:
 
     tenant_id: UUID
     subject_id: UUID
+    scope: Scope
     memory_id: UUID
     version: int
     model_id: int
@@ -151,7 +152,7 @@ def waiting(connection: Connection) -> dict[int, Waiting]:
 def pending(connection: Connection, model_id: int, limit: int) -> list[Pending]:
     """Up to ``limit`` vectors to be made now, person by person. Needs ``database.jobs``."""
     rows = connection.all("embeddings.pending", model_id=model_id, limit=limit)
-    return [Pending(**row._asdict()) for row in rows]
+    return [Pending(**{**row._asdict(), "scope": Scope(row.scope)}) for row in rows]
 
 
 def texts(connection: Connection, owner: Principal, ids: Sequence[UUID]) -> Texts:

@@ -12,7 +12,7 @@ from datetime import timedelta
 from enum import Enum
 from uuid import UUID
 
-from ingatan.memories import slots
+from ingatan.memories import permission, slots
 from ingatan.memories.assessment import Assessment, assess
 from ingatan.memories.decision_context import Mode, PolicyContext
 from ingatan.memories.grounding import Grounding
@@ -34,13 +34,14 @@ from ingatan.types import (
     SourceKind,
 )
 
-POLICY_VERSION = "assistant-2"
+RULES_VERSION = 3
+"""Grows with every change of what the same candidate and state lead to; part of each decision's policy version."""
 FORGET_OVERLAP_MIN = 0.6
 """The share of the words to forget that a memory must hold to be meant, when it is the only one that holds so many."""
 _NO_TURN = UUID(int=0)
 _CLOCK_SKEW_MAX = timedelta(days=1)
-_REMEMBERED = frozenset({MemoryType.PREFERENCE, MemoryType.FACT})
-_SIGNED = frozenset({SourceKind.SETTINGS, SourceKind.EVENT, SourceKind.APPROVAL})
+_CAPPED = frozenset({MemoryType.PREFERENCE, MemoryType.FACT})
+"""S1's caps count these; what happened and what is known has lifetimes instead."""
 
 
 def decide(candidate: Candidate, *, context: PolicyContext, assessment: Assessment | None = None) -> Decision:
@@ -50,8 +51,11 @@ def decide(candidate: Candidate, *, context: PolicyContext, assessment: Assessme
     ``assessment`` is what ``assess`` said of the same candidate and turns, where that is known already.
     """
     decision = _decide(candidate, context, assessment)
-    if context.mode is Mode.DRY and decision.outcome is Outcome.ACCEPT:
-        return Decision(outcome=Outcome.REJECT, reasons=(*decision.reasons, Reason.DRY_RUN))
+    if context.mode is Mode.DRY and decision.outcome is not Outcome.REJECT:
+        reasons = (*decision.reasons, Reason.DRY_RUN)
+        return replace(
+            decision, outcome=Outcome.REJECT, reasons=reasons, own=decision.outcome, closes=(), reinforces=None
+        )
     return decision
 
 
@@ -60,7 +64,12 @@ def _reject(*reasons: Reason) -> Decision:
 
 
 def _decide(candidate: Candidate, context: PolicyContext, assessment: Assessment | None) -> Decision:
-    reason = _schema(candidate, context) or _authority(candidate, context) or _consent(candidate, context)
+    reason = (
+        _schema(candidate, context)
+        or permission.refused(candidate, context)
+        or _consent(candidate, context)
+        or (Reason.RATE_LIMITED if context.rate_limited else None)
+    )
     if reason is not None:
         return _reject(reason)
     assessed = assessment or assess(candidate, context.turns)
@@ -76,12 +85,12 @@ def _decide(candidate: Candidate, context: PolicyContext, assessment: Assessment
     if assessed.unfit is not None:
         return _reject(assessed.unfit)
     if assessed.refused:
-        return _reject(*assessed.refused)
+        return permission.set_aside(grounding.text, assessed.refused, context)
     if candidate.importance < context.limits.min_importance:
         return _reject(Reason.LOW_IMPORTANCE)
     candidate = _as_stored(candidate, grounding)
     decision = _same(candidate, grounding, context) or _new(candidate, grounding, context)
-    return replace(decision, slot=candidate.slot)
+    return replace(permission.routed(candidate, decision, context), slot=candidate.slot)
 
 
 def _as_stored(candidate: Candidate, grounding: Grounding) -> Candidate:
@@ -94,7 +103,7 @@ def _as_stored(candidate: Candidate, grounding: Grounding) -> Candidate:
 
 def _schema(candidate: Candidate, context: PolicyContext) -> Reason | None:
     text, limits = candidate.text, context.limits
-    if candidate.type not in _REMEMBERED or not math.isfinite(candidate.importance):
+    if not math.isfinite(candidate.importance) or not math.isfinite(candidate.confidence or 0):
         return Reason.SCHEMA
     if clean(text) != text or not visible(text).strip() or not 0 <= candidate.importance <= 1:
         return Reason.SCHEMA
@@ -107,17 +116,6 @@ def _schema(candidate: Candidate, context: PolicyContext) -> Reason | None:
     if candidate.operation is Operation.UPDATE and candidate.target_id is None:
         return Reason.SCHEMA
     return Reason.TOO_LONG if len(text) > limits.max_chars else None
-
-
-def _authority(candidate: Candidate, context: PolicyContext) -> Reason | None:
-    own = context.writer.subject_id == candidate.subject_id
-    if candidate.source in _SIGNED:
-        allowed = context.writer.is_service
-    elif candidate.source is SourceKind.SELF:
-        allowed = own and not context.writer.is_service
-    else:
-        allowed = own or context.writer.is_service
-    return None if allowed else Reason.NO_AUTHORITY
 
 
 def _consent(candidate: Candidate, context: PolicyContext) -> Reason | None:
@@ -158,7 +156,7 @@ def _same(candidate: Candidate, grounding: Grounding, context: PolicyContext) ->
         if digest(memory.text) == key:
             if correcting:
                 return _reject(Reason.DUPLICATE)
-            if len(_own(list(context.active), candidate)) >= context.limits.max_active:
+            if _full(candidate, context):
                 return _reject(Reason.CAP_ACTIVE)
             return _again(candidate, memory, Reason.RENEWED, context)
     return None
@@ -242,11 +240,21 @@ def _replaces(candidate: Candidate) -> bool:
 
 
 def _capped(candidate: Candidate, reason: Reason, text: str, context: PolicyContext) -> Decision:
-    if context.written_in_conversation >= context.limits.max_new:
+    if candidate.type in _CAPPED and context.written_in_conversation >= context.limits.max_new:
         return _reject(Reason.CAP_NEW)
-    if len(_own(list(context.active), candidate)) >= context.limits.max_active:
+    if _full(candidate, context):
         return _reject(Reason.CAP_ACTIVE)
     return Decision(outcome=Outcome.ACCEPT, reasons=(reason,), text=text)
+
+
+def _full(candidate: Candidate, context: PolicyContext) -> bool:
+    """Whether there is no room for one more: by S1's cap, or by the policy's for this type."""
+    own = _own(list(context.active), candidate)
+    most = context.document.types[candidate.type].active_max
+    if most is not None and sum(memory.type is candidate.type for memory in own) >= most:
+        return True
+    capped = sum(memory.type in _CAPPED for memory in own)
+    return candidate.type in _CAPPED and capped >= context.limits.max_active
 
 
 def _delete(candidate: Candidate, context: PolicyContext) -> Decision:

@@ -17,7 +17,7 @@ from ingatan.embeddings import Vector
 from ingatan.errors import NotFound
 from ingatan.memories import slots
 from ingatan.storage.database import Connection
-from ingatan.types import Evidence, Memory, MemoryStatus, MemoryType, Principal, SourceKind, Trust
+from ingatan.types import Candidate, Evidence, Memory, MemoryStatus, MemoryType, Principal, SourceKind, Trust
 
 HISTORY_MAX = 200
 SERVED_TYPES = [kind.value for kind in MemoryType]
@@ -34,19 +34,15 @@ class NewVersion:
 
     id: UUID
     version: int
-    type: MemoryType
+    candidate: Candidate
     slot: str | None
     text: str
     language: str
-    importance: float
     trust: Trust
-    source: SourceKind
-    conversation_id: UUID | None
+    purposes: tuple[str, ...]
+    expires_at: datetime | None
     candidate_id: UUID | None
     policy_version: str
-    effective_at: datetime
-    expires_at: datetime | None
-    evidence: tuple[Evidence, ...]
     vector: Vector | None
     model_id: int | None
     marks: tuple[bytes, ...]
@@ -168,25 +164,30 @@ def conflicts(connection: Connection, principal: Principal) -> dict[str, tuple[U
 def write(connection: Connection, principal: Principal, new: NewVersion) -> None:
     """Write one active version with its quotes and its vector, or a note that the vector is to be made."""
     key = {"tenant_id": principal.tenant_id, "memory_id": new.id, "version": new.version}
+    candidate = new.candidate
     with connection.pipeline():
         connection.run(
             "registry.insert",
-            tenant_id=principal.tenant_id,
+            **_owner(principal),
             id=new.id,
             version=new.version,
-            subject_id=principal.subject_id,
-            type=new.type.value,
+            type=candidate.type.value,
             slot=new.slot,
             text=new.text,
             text_hash=texts.digest(new.text),
             language=new.language,
-            importance=new.importance,
+            importance=candidate.importance,
             trust=new.trust.value,
-            source_kind=new.source.value,
-            conversation_id=new.conversation_id,
+            source_kind=candidate.source.value,
+            source_id=candidate.source_id,
+            batch_id=candidate.batch_id,
+            purposes=list(new.purposes),
+            classification=candidate.classification.value,
+            audience=candidate.audience.value,
+            conversation_id=candidate.conversation_id,
             candidate_id=new.candidate_id,
             policy_version=new.policy_version,
-            effective_at=new.effective_at,
+            effective_at=candidate.effective_at,
             expires_at=new.expires_at,
             marks=list(new.marks),
         )
@@ -196,12 +197,12 @@ def write(connection: Connection, principal: Principal, new: NewVersion) -> None
             subject_id=principal.subject_id,
             memory_id=new.id,
         )
-        for n, evidence in enumerate(new.evidence):
+        for n, evidence in enumerate(candidate.evidence):
             connection.run("registry.insert_evidence", **key, n=n, message_id=evidence.message_id, quote=evidence.quote)
         written = new.model_id if new.vector is not None else None
         if written is not None:
             connection.run("registry.insert_vector", **key, model_id=written, v=new.vector)
-        connection.run("registry.await_vectors", **key, subject_id=principal.subject_id, model_id=written)
+        connection.run("registry.await_vectors", **{**key, **_owner(principal)}, model_id=written)
 
 
 def retire(
@@ -238,8 +239,8 @@ def reinforce(
     )
 
 
-def _owner(principal: Principal) -> dict[str, UUID]:
-    return {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
+def _owner(principal: Principal) -> dict[str, UUID | str]:
+    return {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id, "scope": principal.scope.value}
 
 
 def _with_evidence(connection: Connection, principal: Principal, rows: Sequence[Any]) -> list[Memory]:

@@ -11,10 +11,11 @@ from datetime import datetime
 from uuid import UUID
 
 from ingatan import erasure, subjects, suppressions
-from ingatan.memories import registry
+from ingatan.memories import policies, registry
 from ingatan.memories.decision_context import Limits, Mode, PolicyContext, Writer
+from ingatan.memories.policies import Policies
 from ingatan.storage.database import Connection
-from ingatan.types import Candidate, Principal, Turn
+from ingatan.types import Candidate, MemoryType, Principal, SourceKind, Trust, Turn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +24,17 @@ class Terms:
 
     limits: Limits
     mode: Mode
+    policies: Policies
     erasure_key: bytes
     now: datetime
 
 
 class Standing:
-    """All but the candidate that a decision depends on, in one transaction; the ``read_`` methods keep it true."""
+    """All but the candidate that a decision depends on, in one transaction; the ``read_`` methods keep it true.
+
+    ``principal`` is whose knowledge it is, ``writer`` who proposes (themselves if not said), ``approved`` that a
+    reviewer agreed.
+    """
 
     def __init__(
         self,
@@ -38,8 +44,12 @@ class Standing:
         terms: Terms,
         *,
         turns: Mapping[UUID, Turn],
+        writer: Writer | None = None,
+        approved: bool = False,
     ) -> None:
         self.principal = principal
+        self.writer = writer or Writer(subject_id=principal.subject_id)
+        self._approved = approved
         self.terms = terms
         self.turns = turns
         self._proposed = tuple(proposed)
@@ -49,6 +59,11 @@ class Standing:
         self.read_memories(connection)
         self.read_wishes(connection)
 
+    @property
+    def policy_version(self) -> str:
+        """What is recorded with each decision made over this."""
+        return policies.label(self.document, self._subject.policy_version)
+
     def read_memories(self, connection: Connection) -> None:
         """Read anew what is remembered."""
         self._active, self._expired = registry.standing(connection, self.principal, self.terms.now)
@@ -56,6 +71,7 @@ class Standing:
     def read_wishes(self, connection: Connection) -> None:
         """Read anew whether they consent, and what they never want remembered."""
         self._subject = subjects.read(connection, self.principal)
+        self.document = self.terms.policies.at(connection, self.principal, self._subject.policy_version)
         self._suppressed = {
             id(candidate)
             for candidate in (self._proposed if self._subject.has_wishes else ())
@@ -70,7 +86,9 @@ class Standing:
             active=self._active,
             expired=self._expired,
             consent=self._subject.consent,
-            writer=Writer(subject_id=self.principal.subject_id),
+            writer=self.writer,
+            document=self.document,
+            approved=self._approved,
             erased_at=max(erased, default=None),
             suppressed=id(candidate) in self._suppressed,
             written_in_conversation=written_in_conversation,
@@ -78,6 +96,18 @@ class Standing:
             mode=self.terms.mode,
             now=self.terms.now,
         )
+
+    def trust(self, candidate: Candidate) -> Trust:
+        """How far a memory of ``candidate`` carries: as its source, as a reviewer, never further than its lineage.
+
+        What happened, told in a conversation, is not verified by telling it.
+        """
+        trust = _TRUST[candidate.source]
+        if self._approved:
+            trust = Trust.REVIEWED
+        elif candidate.type is MemoryType.EPISODE and candidate.source is not SourceKind.EVENT:
+            trust = Trust.UNVERIFIED
+        return trust
 
     def _marked(self, candidate: Candidate) -> list[bytes]:
         return erasure.marks(
@@ -92,6 +122,17 @@ class Standing:
         return suppressions.borne(
             self.terms.erasure_key, self.principal.subject_id, texts=_texts(candidate), slot=candidate.slot
         )
+
+
+_TRUST = {
+    SourceKind.EXTERNAL: Trust.UNVERIFIED,
+    SourceKind.DOCUMENT: Trust.UNVERIFIED,
+    SourceKind.TURN: Trust.STATED,
+    SourceKind.SELF: Trust.CONFIRMED,
+    SourceKind.SETTINGS: Trust.CONFIRMED,
+    SourceKind.EVENT: Trust.SIGNED,
+    SourceKind.APPROVAL: Trust.REVIEWED,
+}
 
 
 def _texts(candidate: Candidate) -> list[str]:

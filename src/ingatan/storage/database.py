@@ -27,7 +27,7 @@ from ingatan.errors import DatabaseUnavailable, IngatanError
 from ingatan.settings import Prepared
 from ingatan.storage import checks, failures, queries, times
 from ingatan.storage.failures import PREPARED_LOST, guarded
-from ingatan.types import Principal
+from ingatan.types import Principal, Scope
 
 Driver = psycopg.Connection[Any]
 
@@ -39,9 +39,10 @@ DRAIN_PAUSE_SECONDS = 1.0
 class Power(StrEnum):
     """In which capacity a transaction acts; row-level security grants each only what it needs (DATA)."""
 
-    PERSON = "person"
+    PERSON = "person"  # of an account or the organisation where the principal's scope says so
     REVIEW = "review"
     AUDIT = "audit"
+    ADMIN = "admin"
     JOB = "job"
 
 
@@ -306,8 +307,11 @@ class Database:
 
 
 def scope(principal: Principal, power: Power) -> tuple[bytes, ...]:
-    """The SET LOCAL statement of a scope. Only UUIDs and members of ``Power`` become literals; TypeError otherwise."""
-    words = (_literal(principal.tenant_id), _literal(principal.subject_id), Power(power).value.encode())
+    """The SET LOCAL statement of a scope. Only UUIDs and members of our enums become literals; TypeError otherwise."""
+    name = Power(power).value
+    if power is Power.PERSON and principal.scope is not Scope.USER:
+        name = Scope(principal.scope).value
+    words = (_literal(principal.tenant_id), _literal(principal.subject_id), name.encode())
     return (b"set local ingatan.scope = '%s'" % b" ".join(words),)
 
 

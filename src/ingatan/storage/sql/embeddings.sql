@@ -31,8 +31,8 @@ update embedding_models set calibration = %(calibration)s where id = %(id)s;
 
 -- name: embeddings.gather
 -- Queue for a model every active memory without a vector of it, or every active memory; how many were queued now.
-insert into embedding_pending (tenant_id, subject_id, memory_id, version, model_id)
-select m.tenant_id, m.scope_id, m.id, m.version, %(model_id)s
+insert into embedding_pending (tenant_id, subject_id, scope, memory_id, version, model_id)
+select m.tenant_id, m.scope_id, m.scope, m.id, m.version, %(model_id)s
 from memories m
 where m.status = 'active' and (%(everything)s or not exists (
     select from memory_embeddings e
@@ -42,7 +42,7 @@ on conflict do nothing;
 
 -- name: embeddings.pending
 -- Vectors to be made for a model, fewest attempts first, person by person; one that failed thrice waits an hour.
-select tenant_id, subject_id, memory_id, version, model_id
+select tenant_id, subject_id, scope, memory_id, version, model_id
 from embedding_pending
 where model_id = %(model_id)s and (attempts < 3 or tried_at < now() - interval '1 hour')
 order by attempts, created_at, tenant_id, subject_id, memory_id limit %(limit)s;

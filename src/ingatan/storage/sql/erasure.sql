@@ -2,7 +2,7 @@
 -- Every version of the person's memories to erase, in any status; null filters take all. A memory belongs to the
 -- conversation its newest version came from.
 select m.id, m.text, m.slot from memories m
-where m.tenant_id = %(tenant_id)s and m.scope = 'user' and m.scope_id = %(subject_id)s
+where m.tenant_id = %(tenant_id)s and m.scope = %(scope)s and m.scope_id = %(subject_id)s
   and (%(memory_id)s::uuid is null or m.id = %(memory_id)s)
   and (%(conversation_id)s::uuid is null or %(conversation_id)s = (
       select newest.conversation_id from memories newest

@@ -3,7 +3,7 @@
 select id, version, subject_id, type, slot, text, language, importance, trust, status, source_kind, conversation_id,
        effective_at, recorded_at, confirmed_at, expires_at, coalesce(expires_at <= %(now)s, false) as ran_out
 from memories
-where tenant_id = %(tenant_id)s and scope = 'user' and scope_id = %(subject_id)s and status = 'active'
+where tenant_id = %(tenant_id)s and scope = %(scope)s and scope_id = %(subject_id)s and status = 'active'
   and type = any(%(types)s)
 order by recorded_at desc, id desc;
 
@@ -12,7 +12,7 @@ order by recorded_at desc, id desc;
 select m.id, m.version, m.subject_id, m.type, m.slot, m.text, m.language, m.importance, m.trust, m.status,
        m.source_kind, m.conversation_id, m.effective_at, m.recorded_at, m.confirmed_at, m.expires_at
 from memories m
-where m.tenant_id = %(tenant_id)s and m.scope = 'user' and m.scope_id = %(subject_id)s and m.status = %(status)s
+where m.tenant_id = %(tenant_id)s and m.scope = %(scope)s and m.scope_id = %(subject_id)s and m.status = %(status)s
   and m.type = any(%(types)s)
   and (%(status)s <> 'active' or m.expires_at is null or m.expires_at > %(now)s)
   and (%(before_at)s::timestamptz is null
@@ -53,7 +53,7 @@ order by m.recorded_at desc, m.id desc, m.version desc limit %(limit)s;
 -- Active memories of the person that give one single-valued slot different values, slot by slot.
 select slot, array_agg(id order by id) as ids
 from memories
-where tenant_id = %(tenant_id)s and scope = 'user' and scope_id = %(subject_id)s and status = 'active'
+where tenant_id = %(tenant_id)s and scope = %(scope)s and scope_id = %(subject_id)s and status = 'active'
   and type = any(%(types)s) and slot = any(%(slots)s) and (expires_at is null or expires_at > now())
 group by slot having count(*) > 1 order by slot;
 
@@ -64,12 +64,13 @@ from memory_evidence where tenant_id = %(tenant_id)s and memory_id = any(%(ids)s
 
 -- name: registry.insert
 -- One new active version. A second active row with the same text in the same scope is a conflict.
-insert into memories (tenant_id, id, version, scope_id, subject_id, type, slot, text, text_hash, language, importance,
-                      trust, status, source_kind, conversation_id, candidate_id, policy_version, effective_at, expires_at,
-                      marks)
-values (%(tenant_id)s, %(id)s, %(version)s, %(subject_id)s, %(subject_id)s, %(type)s, %(slot)s, %(text)s,
-        %(text_hash)s, %(language)s, %(importance)s, %(trust)s, 'active', %(source_kind)s, %(conversation_id)s,
-        %(candidate_id)s, %(policy_version)s, %(effective_at)s, %(expires_at)s, %(marks)s);
+insert into memories (tenant_id, id, version, scope, scope_id, subject_id, type, slot, text, text_hash, language,
+                      importance, trust, status, source_kind, source_id, batch_id, purposes, classification, audience,
+                      conversation_id, candidate_id, policy_version, effective_at, expires_at, marks)
+values (%(tenant_id)s, %(id)s, %(version)s, %(scope)s, %(subject_id)s, %(subject_id)s, %(type)s, %(slot)s, %(text)s,
+        %(text_hash)s, %(language)s, %(importance)s, %(trust)s, 'active', %(source_kind)s, %(source_id)s, %(batch_id)s,
+        %(purposes)s, %(classification)s, %(audience)s, %(conversation_id)s, %(candidate_id)s, %(policy_version)s,
+        %(effective_at)s, %(expires_at)s, %(marks)s);
 
 -- name: registry.start_counter
 -- The counter of a memory's uses, kept through its versions.
@@ -91,8 +92,8 @@ on conflict do nothing;
 
 -- name: registry.await_vectors
 -- The vectors of every model that serves or is built, but for the one just written, will be made later.
-insert into embedding_pending (tenant_id, subject_id, memory_id, version, model_id)
-select %(tenant_id)s, %(subject_id)s, %(memory_id)s, %(version)s, m.id
+insert into embedding_pending (tenant_id, subject_id, scope, memory_id, version, model_id)
+select %(tenant_id)s, %(subject_id)s, %(scope)s, %(memory_id)s, %(version)s, m.id
 from embedding_models m
 where m.state in ('serving', 'building') and m.id is distinct from %(model_id)s::smallint on conflict do nothing;
 

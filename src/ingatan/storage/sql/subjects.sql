@@ -11,10 +11,13 @@ insert into subjects (tenant_id, id) values (%(tenant_id)s, %(subject_id)s) on c
 select erasure_epoch, consent from subjects where tenant_id = %(tenant_id)s and id = %(subject_id)s for update;
 
 -- name: subjects.read
--- The person's row without a lock, and whether they wished anything never to be remembered.
-select erasure_epoch, consent, consent_at, exists (
-    select from suppressions w where w.tenant_id = %(tenant_id)s and w.subject_id = %(subject_id)s) as has_wishes
-from subjects where tenant_id = %(tenant_id)s and id = %(subject_id)s;
+-- The person's row without a lock, whether they wished anything never to be remembered, and which version of the policy
+-- governs their tenant. One row; what is null has its default.
+select s.erasure_epoch, s.consent, s.consent_at, exists (
+           select from suppressions w where w.tenant_id = %(tenant_id)s and w.subject_id = %(subject_id)s) as has_wishes,
+       (select coalesce(max(p.version), 0) from policy_versions p where p.tenant_id = %(tenant_id)s) as policy_version
+from (select 1) as one
+left join subjects s on s.tenant_id = %(tenant_id)s and s.id = %(subject_id)s;
 
 -- name: subjects.raise_epoch
 -- After an erasure: whatever was read before it may not be written any more.
