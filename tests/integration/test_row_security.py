@@ -40,7 +40,8 @@ SEEN = {
 WRITTEN_AS = {"policy_versions": Power.ADMIN}
 """In which power rows of a table are written; elsewhere as a person."""
 NEVER_DELETED = {
-    "policy_versions", "tenants", "subjects", "audit_heads", "audit_log", "erasures", "erased_texts", "workspaces", "conversation_askers",
+    "policy_versions", "tenants", "subjects", "audit_heads", "audit_log", "erasures", "erased_texts", "workspaces",
+    "conversation_askers",
 }  # fmt: skip
 
 

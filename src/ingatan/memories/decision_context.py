@@ -47,7 +47,7 @@ class PolicyContext:
 
     ``turns`` are the cited turns by id; ``active`` and ``expired`` are this person's memories, the expired ones still
     kept; ``erased_at`` says when the person last erased what these words say, ``suppressed`` that they wished never to
-    have it remembered; ``written_in_conversation`` counts new memories written from it. ``document`` is the tenant's policy,
+    have it remembered; ``written_in_conversation`` counts new memories written from it. ``document`` is the policy,
     ``approved`` that a reviewer agreed, ``source_revoked`` and ``rate_limited`` what the registries say.
     ``lineage`` is the least trust among what the candidate is derived from.
     """
