@@ -34,7 +34,8 @@ LAYERS: dict[str, int] = {
     **dict.fromkeys(
         (
             "subjects", "conversations", "idempotency", "transcript", "spans", "leases", "erasure", "memories",
-            "screening", "suppressions", "clerk", "workspaces", "readings", "lineup", "abandoned",
+            "screening", "suppressions", "clerk", "workspaces", "readings", "lineup", "abandoned", "accounts",
+            "sources", "signed_events",
         ),
         2,
     ),

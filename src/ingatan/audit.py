@@ -49,6 +49,14 @@ class AuditAction(StrEnum):
     WORKSPACE_DELETED = "workspace_deleted"
     MEMBER_ADDED = "member_added"
     MEMBER_REMOVED = "member_removed"
+    ACCOUNT_CREATED = "account_created"
+    SOURCE_REGISTERED = "source_registered"
+    SOURCE_REVOKED = "source_revoked"
+    BATCH_OPENED = "batch_opened"
+    BATCH_ROLLED_BACK = "batch_rolled_back"
+    MEMORY_WITHDRAWN = "memory_withdrawn"
+    MEMORY_RESTORED = "memory_restored"
+    EVENT_REFUSED = "event_refused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

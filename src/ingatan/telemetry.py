@@ -29,6 +29,7 @@ class Event(StrEnum):
     SERVICE_STOPPED = "service stopped"
     REQUEST_FAILED = "request failed"
     CREDENTIAL_REFUSED = "credential refused"
+    SIGNED_EVENT_REFUSED = "signed event refused"
     KEYS_UNAVAILABLE = "keys unavailable"
     EMBEDDER_FAILED = "embedder failed"
     AUDIT_SEAL_FAILED = "audit seal failed"

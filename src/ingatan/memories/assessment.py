@@ -15,7 +15,7 @@ from ingatan.memories.grounding import Grounding, ground
 from ingatan.memories.statement import is_statement
 from ingatan.screening import screen
 from ingatan.text import visible
-from ingatan.types import Candidate, Operation, Reason, SourceKind, Turn
+from ingatan.types import Candidate, MemoryType, Operation, Reason, SourceKind, Turn
 
 SENTENCES_MAX = 2
 """Of so many sentences one is kept; more are refused, because what is remembered is one sentence (S1)."""
@@ -27,6 +27,8 @@ _LINE = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029\u3002\uff61]")
 """What ends a line or, in other scripts, a sentence: never inside one memory."""
 _SPOKEN = frozenset({SourceKind.SELF, SourceKind.TURN})
 _CLAIMS = frozenset({Reason.LAW_CLAIM, Reason.DOCUMENT_FACT})
+_OF_RECORD = frozenset({Reason.NOT_A_STATEMENT, Reason.LAW_CLAIM, Reason.DOCUMENT_FACT, Reason.AUTHORITY_CLAIM})
+"""What a system of record or an approved document may say, and a person in a conversation may not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,4 +75,12 @@ def _screened(candidate: Candidate, grounding: Grounding) -> tuple[Reason, ...]:
     else:
         cited = screen(grounding.quotes, language=language)
         findings = (*screen((grounding.text,), language=language), *(f for f in cited if f.reason not in _CLAIMS))
-    return tuple(dict.fromkeys(finding.reason for finding in findings))
+    reasons = dict.fromkeys(finding.reason for finding in findings)
+    return tuple(reason for reason in reasons if reason not in _speaks_of(candidate))
+
+
+def _speaks_of(candidate: Candidate) -> frozenset[Reason]:
+    """What may be said for once, by its source or because it is told as something that happened."""
+    if candidate.source in (SourceKind.EVENT, SourceKind.DOCUMENT):
+        return _OF_RECORD
+    return frozenset({Reason.NOT_A_STATEMENT}) if candidate.type is MemoryType.EPISODE else frozenset()

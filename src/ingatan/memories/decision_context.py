@@ -9,6 +9,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from ingatan.memories.policy_document import PolicyDocument, shipped
+from ingatan.sources import Source
 from ingatan.types import Consent, Memory, Trust, Turn
 
 
@@ -48,7 +49,7 @@ class PolicyContext:
     ``turns`` are the cited turns by id; ``active`` and ``expired`` are this person's memories, the expired ones still
     kept; ``erased_at`` says when the person last erased what these words say, ``suppressed`` that they wished never to
     have it remembered; ``written_in_conversation`` counts new memories written from it. ``document`` is the policy,
-    ``approved`` that a reviewer agreed, ``source_revoked`` and ``rate_limited`` what the registries say.
+    ``approved`` that a reviewer agreed, ``source`` the registered source it is from.
     ``lineage`` is the least trust among what the candidate is derived from.
     """
 
@@ -64,7 +65,7 @@ class PolicyContext:
     mode: Mode = Mode.ENFORCE
     document: PolicyDocument = field(default_factory=lambda: shipped("assistant"))
     approved: bool = False
-    source_revoked: bool = False
+    source: Source | None = None
     rate_limited: bool = False
     lineage: Trust | None = None
     writer: Writer

@@ -12,7 +12,7 @@ from ingatan.memories.statement import is_statement, stated
 from ingatan.memories.statements import statements
 from ingatan.memories.support import licensed, recurring
 from ingatan.text import visible
-from ingatan.types import Candidate, MessageRole, Operation, Reason, SourceKind, Turn
+from ingatan.types import Candidate, MemoryType, MessageRole, Operation, Reason, Scope, SourceKind, Turn
 
 _NAME = re.compile(r"[^\W\d_a-z][^\W\d_A-Z]+(?: [^\W\d_a-z][^\W\d_A-Z]+)?")
 
@@ -36,9 +36,10 @@ def ground(candidate: Candidate, turns: Mapping[UUID, Turn]) -> Grounding:
     if candidate.source is SourceKind.TURN:
         return _from_turns(candidate, turns)
     quotes = tuple(evidence.quote for evidence in candidate.evidence)
-    needs_statement = candidate.source is SourceKind.SELF and candidate.operation is not Operation.DELETE
-    if needs_statement and (not is_statement(candidate.text) or _wishes_away(candidate.text)):
-        return Grounding(reason=Reason.NOT_A_STATEMENT)
+    if candidate.source is SourceKind.SELF and candidate.operation is not Operation.DELETE:
+        about_oneself = candidate.scope is Scope.USER and candidate.type is not MemoryType.EPISODE
+        if (about_oneself and not is_statement(candidate.text)) or _asks(candidate.text):
+            return Grounding(reason=Reason.NOT_A_STATEMENT)
     return Grounding(text=candidate.text, quotes=quotes or (candidate.text,))
 
 
@@ -49,7 +50,7 @@ def _from_turns(candidate: Candidate, turns: Mapping[UUID, Turn]) -> Grounding:
         turn = turns.get(evidence.message_id)
         if turn is None or not visible(evidence.quote).strip() or evidence.quote not in turn.text:
             return Grounding(reason=Reason.NO_EVIDENCE)
-        if turn.role is not MessageRole.USER or turn.author_id != candidate.subject_id:
+        if turn.role is not MessageRole.USER or turn.author_id != (candidate.said_by or candidate.subject_id):
             return Grounding(reason=Reason.NOT_STATED_BY_SUBJECT)
     quotes = tuple(evidence.quote for evidence in candidate.evidence)
     if candidate.recurring:
@@ -84,9 +85,9 @@ def _said(turn: str, quote: str) -> bool:
     return stated(turn, quote)
 
 
-def _wishes_away(text: str) -> bool:
-    """Whether ``text`` is a request to forget, which is no memory."""
-    return any(found.operation is Operation.DELETE for found in statements(text))
+def _asks(text: str) -> bool:
+    """Whether ``text`` is a question or a request to forget, which is no memory."""
+    return text.rstrip().endswith("?") or any(found.operation is Operation.DELETE for found in statements(text))
 
 
 def _closes(turn: str, quote: str) -> bool:

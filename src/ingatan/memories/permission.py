@@ -10,6 +10,7 @@ from dataclasses import replace
 from ingatan.memories.decision_context import PolicyContext
 from ingatan.memories.policy_document import Origin, origin
 from ingatan.screening import SECURITY_REASONS
+from ingatan.sources import allowed
 from ingatan.types import Candidate, Decision, MemoryType, Operation, Outcome, Reason, Scope, SourceKind
 
 _SIGNED = frozenset({SourceKind.SETTINGS, SourceKind.EVENT, SourceKind.APPROVAL})
@@ -19,8 +20,12 @@ _WITHOUT_PEOPLE = frozenset({Origin.EXTERNAL, Origin.DOCUMENT})
 
 def refused(candidate: Candidate, context: PolicyContext) -> Reason | None:
     """Why this writer may not write this at all, whatever it says; None if they may."""
-    if context.source_revoked:
+    source = context.source
+    if source is not None and source.revoked_at is not None:
         return Reason.SOURCE_REVOKED
+    purposes = context.document.purposes_of(candidate) if candidate.type in context.document.types else ()
+    if source is not None and not allowed(source, type=candidate.type, scope=candidate.scope, purposes=purposes):
+        return Reason.NO_AUTHORITY
     if not _has_authority(candidate, context):
         return Reason.NO_AUTHORITY
     if candidate.operation is Operation.DELETE:

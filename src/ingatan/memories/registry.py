@@ -17,7 +17,7 @@ from ingatan.embeddings import Vector
 from ingatan.errors import NotFound
 from ingatan.memories import slots
 from ingatan.storage.database import Connection
-from ingatan.types import Candidate, Evidence, Memory, MemoryStatus, MemoryType, Principal, SourceKind, Trust
+from ingatan.types import Candidate, Evidence, Memory, MemoryStatus, MemoryType, Principal, Scope, SourceKind, Trust, least
 
 HISTORY_MAX = 200
 SERVED_TYPES = [kind.value for kind in MemoryType]
@@ -199,6 +199,8 @@ def write(connection: Connection, principal: Principal, new: NewVersion) -> None
         )
         for n, evidence in enumerate(candidate.evidence):
             connection.run("registry.insert_evidence", **key, n=n, message_id=evidence.message_id, quote=evidence.quote)
+        for parent in dict.fromkeys(candidate.parents):
+            connection.run("registry.insert_parent", **key, kind=parent.kind.value, parent_id=parent.id)
         written = new.model_id if new.vector is not None else None
         if written is not None:
             connection.run("registry.insert_vector", **key, model_id=written, v=new.vector)
@@ -239,6 +241,12 @@ def reinforce(
     )
 
 
+def least_trusted(connection: Connection, principal: Principal, ids: Sequence[UUID]) -> Trust:
+    """The least trust among active memories of the owner; UNVERIFIED where one of them is not there."""
+    rows = connection.all("registry.trusts", **_owner(principal), ids=list(ids))
+    return least(*(Trust(row.trust) for row in rows)) if len(rows) == len(set(ids)) else Trust.UNVERIFIED
+
+
 def _owner(principal: Principal) -> dict[str, UUID | str]:
     return {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id, "scope": principal.scope.value}
 
@@ -272,4 +280,8 @@ def _memory(row: Any, evidence: tuple[Evidence, ...]) -> Memory:
         confirmed_at=row.confirmed_at,
         expires_at=row.expires_at,
         evidence=evidence,
+        scope=Scope(row.scope),
+        purposes=tuple(row.purposes),
+        source_id=row.source_id,
+        batch_id=row.batch_id,
     )

@@ -14,8 +14,9 @@ from ingatan import erasure, subjects, suppressions
 from ingatan.memories import policies, registry
 from ingatan.memories.decision_context import Limits, Mode, PolicyContext, Writer
 from ingatan.memories.policies import Policies
+from ingatan.sources import Source
 from ingatan.storage.database import Connection
-from ingatan.types import Candidate, MemoryType, Principal, SourceKind, Trust, Turn
+from ingatan.types import Candidate, MemoryType, Principal, SourceKind, Trust, Turn, least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +34,7 @@ class Standing:
     """All but the candidate that a decision depends on, in one transaction; the ``read_`` methods keep it true.
 
     ``principal`` is whose knowledge it is, ``writer`` who proposes (themselves if not said), ``approved`` that a
-    reviewer agreed.
+    reviewer agreed, ``source`` the registered source that it is from.
     """
 
     def __init__(
@@ -46,16 +47,19 @@ class Standing:
         turns: Mapping[UUID, Turn],
         writer: Writer | None = None,
         approved: bool = False,
+        source: Source | None = None,
     ) -> None:
         self.principal = principal
         self.writer = writer or Writer(subject_id=principal.subject_id)
         self._approved = approved
+        self._source = source
         self.terms = terms
         self.turns = turns
         self._proposed = tuple(proposed)
         self._marks = {id(candidate): self._marked(candidate) for candidate in proposed}
         marks = {mark for found in self._marks.values() for mark in found}
         self._erased = erasure.erased_at(connection, principal, marks)
+        self._lineage = self._least(connection)
         self.read_memories(connection)
         self.read_wishes(connection)
 
@@ -89,6 +93,8 @@ class Standing:
             writer=self.writer,
             document=self.document,
             approved=self._approved,
+            source=self._source,
+            lineage=self._lineage,
             erased_at=max(erased, default=None),
             suppressed=id(candidate) in self._suppressed,
             written_in_conversation=written_in_conversation,
@@ -107,7 +113,15 @@ class Standing:
             trust = Trust.REVIEWED
         elif candidate.type is MemoryType.EPISODE and candidate.source is not SourceKind.EVENT:
             trust = Trust.UNVERIFIED
-        return trust
+        return trust if self._lineage is None else least(trust, self._lineage)
+
+    def _least(self, connection: Connection) -> Trust | None:
+        """The least trust in the lineage: the source's, where no reviewer agreed, and that of every parent."""
+        found = [self._source.trust] if self._source is not None and not self._approved else []
+        parents = [parent.id for candidate in self._proposed for parent in candidate.parents]
+        if parents:
+            found.append(registry.least_trusted(connection, self.principal, parents))
+        return least(*found) if found else None
 
     def _marked(self, candidate: Candidate) -> list[bytes]:
         return erasure.marks(

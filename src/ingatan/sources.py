@@ -1,0 +1,222 @@
+"""Sources: what may bring candidates besides people, with what each may write, and batches of what they brought.
+
+A source is revoked for good: nothing more is taken from it, and what it brought is withdrawn with everything derived from
+that. A batch is rolled back alone. Functions take a connection and never commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+
+from ingatan.errors import BadRequest, Conflict, Forbidden, NotFound
+from ingatan.storage.database import Connection
+from ingatan.types import MemoryType, Principal, Scope, Trust
+
+KEYS_MAX = 10
+KEY_KINDS = {"OKP": ("Ed25519",), "EC": ("P-256", "P-384"), "RSA": ()}
+"""Kinds of public keys, with the curves that are believed."""
+RSA_BITS_MIN = 2048
+
+
+class Kind(StrEnum):
+    """What a source brings: signed events, approved documents, or content that it passes on."""
+
+    EVENT = "event"
+    DOCUMENT = "document"
+    EXTERNAL = "external"
+
+
+class Access(StrEnum):
+    """What a reviewer sees of the source: nothing but the proposal, the quote, or the quote in its context."""
+
+    NONE = "none"
+    QUOTE = "quote"
+    CONTEXT = "context"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A registered source. ``writer_id`` is the service that speaks for it; ``keys`` the public ones it signs with."""
+
+    id: UUID
+    name: str
+    kind: Kind
+    writer_id: UUID | None
+    keys: dict[str, Any] | None
+    trust: Trust
+    types: tuple[MemoryType, ...]
+    scopes: tuple[Scope, ...]
+    purposes: tuple[str, ...]
+    access: Access
+    made_at: datetime
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Some of what a source brought, that can be rolled back together."""
+
+    id: UUID
+    source_id: UUID
+    made_at: datetime
+    rolled_back_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawn:
+    """A version that is served no more, or one that is served again in its place (``restored``)."""
+
+    memory_id: UUID
+    version: int
+    scope: Scope
+    owner_id: UUID
+    restored: bool
+
+
+def public_keys(keys: dict[str, Any]) -> dict[str, Any]:
+    """``keys`` (a JSON Web Key Set) as they are kept. Raises BadRequest unless all are public, named and strong."""
+    try:
+        found = KeySet.import_key_set(keys).keys  # type: ignore[arg-type]
+        described = [key.as_dict(private=False) for key in found]
+    except (JoseError, ValueError, TypeError, KeyError, AttributeError):
+        raise BadRequest("'keys' is no JSON Web Key Set: {\"keys\": [...]} of public keys.") from None
+    named = {key.get("kid") for key in described}
+    if not 1 <= len(described) <= KEYS_MAX or len(named) != len(described):
+        raise BadRequest(f"'keys' holds 1 to {KEYS_MAX} keys, each with a 'kid' of its own.")
+    for key, given in zip(found, keys["keys"], strict=True):
+        kind, curve = str(given.get("kty")), given.get("crv")
+        if kind not in KEY_KINDS or (KEY_KINDS[kind] and curve not in KEY_KINDS[kind]) or not given.get("kid"):
+            raise BadRequest("A key is of a kind that is not believed. Use Ed25519, P-256, P-384 or RSA, with a 'kid'.")
+        if "d" in given or key.is_private:
+            raise BadRequest("A key is a private one. Send public keys only, and replace this one: it has been seen.")
+        if kind == "RSA" and key.raw_value.key_size < RSA_BITS_MIN:  # type: ignore[union-attr]
+            raise BadRequest(f"An RSA key is shorter than {RSA_BITS_MIN} bits.")
+    return {"keys": described}
+
+
+def register(connection: Connection, principal: Principal, source: Source) -> Source:
+    """Keep a new source. Needs Power.ADMIN."""
+    connection.run(
+        "sources.add",
+        tenant_id=principal.tenant_id,
+        id=source.id,
+        name=source.name,
+        kind=source.kind.value,
+        writer_id=source.writer_id,
+        keys=source.keys,
+        trust=source.trust.value,
+        types=[kind.value for kind in source.types],
+        scopes=[scope.value for scope in source.scopes],
+        purposes=list(source.purposes),
+        access=source.access.value,
+        made_by=principal.subject_id,
+    )
+    return get(connection, principal, source.id)
+
+
+def get(connection: Connection, principal: Principal, id: UUID) -> Source:
+    """One source of the tenant. Raises NotFound."""
+    row = connection.one("sources.get", tenant_id=principal.tenant_id, id=id)
+    if row is None:
+        raise NotFound("There is no such source.")
+    return _source(row)
+
+
+def page(connection: Connection, principal: Principal, *, before: UUID | None, limit: int) -> list[Source]:
+    """Up to ``limit`` sources of the tenant, newest first, after ``before``."""
+    rows = connection.all("sources.list", tenant_id=principal.tenant_id, before_id=before, limit=limit)
+    return [_source(row) for row in rows]
+
+
+def check_speaks(source: Source, caller: Principal) -> None:
+    """Raise Forbidden unless the caller is the service that speaks for ``source``."""
+    if source.writer_id != caller.subject_id:
+        raise Forbidden("You do not speak for this source. Ask an administrator to register you as its writer.")
+
+
+def open_batch(connection: Connection, principal: Principal, source_id: UUID, id: UUID) -> Batch:
+    """Start a batch of a source that is not revoked. Raises NotFound, Conflict."""
+    if get(connection, principal, source_id).revoked_at is not None:
+        raise Conflict("This source is revoked.")
+    keys = {"tenant_id": principal.tenant_id, "source_id": source_id, "id": id}
+    connection.run("sources.open_batch", **keys, made_by=principal.subject_id)
+    return batch(connection, principal, id)
+
+
+def batch(connection: Connection, principal: Principal, id: UUID) -> Batch:
+    """One batch. Raises NotFound."""
+    row = connection.one("sources.batch", tenant_id=principal.tenant_id, id=id)
+    if row is None:
+        raise NotFound("There is no such batch.")
+    return Batch(id=row.id, source_id=row.source_id, made_at=row.made_at, rolled_back_at=row.rolled_back_at)
+
+
+def check_batch(connection: Connection, principal: Principal, id: UUID, source_id: UUID) -> None:
+    """Raise NotFound unless the batch is the source's, Conflict when it was rolled back."""
+    found = batch(connection, principal, id)
+    if found.source_id != source_id:
+        raise NotFound("There is no such batch.")
+    if found.rolled_back_at is not None:
+        raise Conflict("This batch was rolled back. Open another.")
+
+
+def revoke(connection: Connection, principal: Principal, id: UUID) -> list[Withdrawn]:
+    """Revoke a source and withdraw what it brought; what was withdrawn and restored. Raises NotFound, Conflict.
+
+    Needs Power.ADMIN.
+    """
+    get(connection, principal, id)
+    if not connection.run("sources.revoke", tenant_id=principal.tenant_id, id=id):
+        raise Conflict("This source is revoked already.")
+    return _withdraw(connection, source=id, batch=None)
+
+
+def roll_back(connection: Connection, principal: Principal, id: UUID) -> list[Withdrawn]:
+    """Withdraw what a batch brought; what was withdrawn and restored. Raises NotFound, Conflict. Needs Power.ADMIN."""
+    batch(connection, principal, id)
+    if not connection.run("sources.roll_back", tenant_id=principal.tenant_id, id=id):
+        raise Conflict("This batch was rolled back already.")
+    return _withdraw(connection, source=None, batch=id)
+
+
+def _withdraw(connection: Connection, *, source: UUID | None, batch: UUID | None) -> list[Withdrawn]:
+    return [
+        Withdrawn(
+            memory_id=row.memory_id,
+            version=row.version,
+            scope=Scope(row.owner_scope),
+            owner_id=row.owner_id,
+            restored=row.restored,
+        )
+        for row in connection.all("sources.withdraw", source=source, batch=batch)
+    ]
+
+
+def _source(row: Any) -> Source:
+    return Source(
+        id=row.id,
+        name=row.name,
+        kind=Kind(row.kind),
+        writer_id=row.writer_id,
+        keys=row.keys,
+        trust=Trust(row.trust),
+        types=tuple(MemoryType(kind) for kind in row.types),
+        scopes=tuple(Scope(scope) for scope in row.scopes),
+        purposes=tuple(row.purposes),
+        access=Access(row.access),
+        made_at=row.made_at,
+        revoked_at=row.revoked_at,
+    )
+
+
+def allowed(source: Source, *, type: MemoryType, scope: Scope, purposes: Sequence[str]) -> bool:
+    """Whether the source may write this kind of thing at all. No purposes registered means any."""
+    return type in source.types and scope in source.scopes and (not source.purposes or set(purposes) <= set(source.purposes))
