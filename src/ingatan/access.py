@@ -27,6 +27,13 @@ class Action(StrEnum):
     CONSENT_WRITE = "consent.write"
     CANDIDATE_READ = "candidate.read"
     CANDIDATE_PROPOSE = "candidate.propose"
+    ACCOUNT_READ = "account.read"
+    ACCOUNT_MAKE = "account.make"
+    ACCOUNT_MANAGE = "account.manage"
+    SOURCE_READ = "source.read"
+    SOURCE_WRITE = "source.write"
+    BATCH_OPEN = "batch.open"
+    EPISODE_WRITE = "episode.write"
     RECALL = "recall"
     AUDIT_READ = "audit.read"
     AUDIT_VERIFY = "audit.verify"
@@ -37,17 +44,27 @@ _PERSON = frozenset(
     {
         Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.WORKSPACE_READ, Action.WORKSPACE_WRITE,
         Action.MEMORY_READ, Action.MEMORY_WRITE, Action.MEMORY_ERASE, Action.CONSENT_WRITE, Action.CANDIDATE_READ,
-        Action.CANDIDATE_PROPOSE, Action.RECALL,
+        Action.CANDIDATE_PROPOSE, Action.ACCOUNT_READ, Action.ACCOUNT_MANAGE, Action.RECALL,
     }
 )  # fmt: skip
 
 GRANTS: dict[Role, frozenset[Action]] = {
     Role.USER: _PERSON,
-    Role.WRITER: frozenset({Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.SYSTEM_TURN_WRITE}),
+    Role.WRITER: frozenset(
+        {
+            Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.SYSTEM_TURN_WRITE, Action.CANDIDATE_PROPOSE,
+            Action.BATCH_OPEN, Action.EPISODE_WRITE,
+        }
+    ),
     Role.REVIEWER: frozenset(),  # the review queue comes with governed writes
-    Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.AUDIT_VERIFY, Action.METRICS_READ}),
-    Role.ADMIN: frozenset({Action.AUDIT_VERIFY, Action.METRICS_READ}),
-}
+    Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.AUDIT_VERIFY, Action.METRICS_READ, Action.SOURCE_READ}),
+    Role.ADMIN: frozenset(
+        {
+            Action.AUDIT_VERIFY, Action.METRICS_READ, Action.ACCOUNT_READ, Action.ACCOUNT_MAKE, Action.ACCOUNT_MANAGE,
+            Action.SOURCE_READ, Action.SOURCE_WRITE, Action.BATCH_OPEN,
+        }
+    ),
+}  # fmt: skip
 """What each role may do, on its own data unless the action says otherwise. Nothing is implied by another role."""
 
 

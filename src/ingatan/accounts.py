@@ -67,7 +67,9 @@ def get(connection: Connection, principal: Principal, id: UUID) -> Account:
 
 def page(connection: Connection, principal: Principal, *, before: UUID | None, limit: int) -> list[Account]:
     """Up to ``limit`` accounts of the caller, or all with Power.ADMIN, newest first, after ``before``."""
-    return [_account(row) for row in connection.all("accounts.list", **_caller(principal), before_id=before, limit=limit)]
+    return [
+        _account(row) for row in connection.all("accounts.list", **_caller(principal), before_id=before, limit=limit)
+    ]
 
 
 def require_admin(connection: Connection, principal: Principal, id: UUID) -> None:

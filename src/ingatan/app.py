@@ -99,6 +99,7 @@ class App:
             settings=settings,
             projections=projections,
             audit=self.audit,
+            policies=self.policies,
             ignored_words=words,
         )
         self.steward = Steward(

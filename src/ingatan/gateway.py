@@ -13,11 +13,13 @@ from uuid import UUID
 
 from ingatan.audit import Audit
 from ingatan.embeddings import EmbedderFailed, Vector
-from ingatan.errors import NotFound
+from ingatan.errors import BadRequest, NotFound
 from ingatan.memories import ranking
 from ingatan.memories.packet import Note, Packet
+from ingatan.memories.policies import Policies
 from ingatan.memories.ranking import Ranking
 from ingatan.memories.recall import (
+    DEFAULT_PURPOSE,
     Bounds,
     Eligible,
     check_query,
@@ -66,12 +68,14 @@ class RecallGateway:
         settings: Settings,
         projections: Projections,
         audit: Audit,
+        policies: Policies,
         ignored_words: frozenset[str],
     ) -> None:
         self._database = database
         self._settings = settings
         self._projections = projections
         self._audit = audit
+        self._policies = policies
         self._ignored_words = ignored_words
         memory = settings.memory
         self._weights = ranking.Weights(
@@ -91,12 +95,15 @@ class RecallGateway:
         max_chars: int | None = None,
         formula: Ranking | None = None,
         as_of: datetime | None = None,
+        purpose: str | None = None,
+        task_type: str | None = None,
         now: datetime | None = None,
     ) -> Packet:
         """The packet for ``query``: at most ``top_k`` records within ``max_chars`` (defaults and ceilings: settings).
 
         ``as_of`` asks what was known at a moment of the past, without what was closed on request or erased since.
-        Raises BadRequest for a blank or overlong query, NotFound for a conversation that is not the caller's.
+        Only what may be used for ``purpose``, or for the purposes of ``task_type`` by the policy, is eligible.
+        Raises BadRequest for a blank or overlong query or an unknown purpose, NotFound for a conversation that is not the caller's.
         """
         check_query(query)
         refusal = self.refusal(principal)
@@ -107,7 +114,7 @@ class RecallGateway:
         now = now or datetime.now(UTC)
         formula = formula or Ranking(self._settings.recall.ranking)
         question = self._embed(query, formula, min(as_of, now) if as_of else None)
-        found = self._find(principal, question)
+        found = self._find(principal, question, self._purposes(principal, purpose, task_type))
         notes = () if conversation_id is not None else (Note.NO_CONVERSATION,)
         if found.consent == "withdrawn":
             return Packet(memories=(), notes=(Note.CONSENT_WITHDRAWN, *notes))
@@ -178,13 +185,39 @@ class RecallGateway:
             return (*notes, Note.DEGRADED)
         return (*notes, Note.SOME_BY_WORDS) if any(row.similarity is None for row in found.rows) else notes
 
-    def _find(self, principal: Principal, question: Question) -> Eligible:
+    def _purposes(self, principal: Principal, purpose: str | None, task_type: str | None) -> tuple[str, ...]:
+        """What memories may be for, to answer this. Raises BadRequest for what the tenant's policy does not name."""
+        if purpose is None and task_type is None:
+            return (DEFAULT_PURPOSE,)
+        with self._database.read(principal) as connection:
+            document = self._policies.of(connection, principal)
+        allowed = document.purposes if task_type is None else document.tasks.get(task_type)
+        if allowed is None:
+            raise BadRequest(f"The task type is not one of the policy's: {', '.join(document.tasks) or 'it has none'}.")
+        if purpose is None:
+            return allowed
+        if purpose not in allowed:
+            raise BadRequest(
+                f"The purpose is not one of the allowed ones: {', '.join(allowed)}.", code="unknown_purpose"
+            )
+        return (purpose,)
+
+    def _find(self, principal: Principal, question: Question, purposes: tuple[str, ...]) -> Eligible:
         """What the caller may be reminded of, in one round trip; closed versions are embedded after it."""
         model_id = question.space.model_id
         if question.as_of is None:
             with_uses = question.formula is Ranking.S2
-            return eligible(self._database, principal, vector=question.vector, model_id=model_id, with_uses=with_uses)
-        found = eligible_then(self._database, principal, question.as_of, vector=question.vector, model_id=model_id)
+            return eligible(
+                self._database,
+                principal,
+                vector=question.vector,
+                model_id=model_id,
+                purposes=purposes,
+                with_uses=with_uses,
+            )
+        found = eligible_then(
+            self._database, principal, question.as_of, vector=question.vector, model_id=model_id, purposes=purposes
+        )
         if question.vector is None or found.consent == "withdrawn":
             return found
         texts = [row.text for row in found.rows if row.similarity is None][:THEN_EMBEDDED_MAX]

@@ -1,9 +1,9 @@
 """Signed events: what a registered system of record says happened, as a compact JWS (RFC 7515). Verified, never trusted
 for more than its source was registered for. Pure but for the clock that is passed in.
 
-Claims: ``iss`` the source's id, ``aud`` the tenant's id, ``iat``, ``exp``, optional ``nbf``, ``jti``; ``sub`` a person or
-``account`` an account; ``text`` and ``occurred_at``; optional ``audience``, ``purposes``, ``importance``, ``expires_at``,
-``batch``. Unknown claims are refused.
+Claims: ``iss`` the source's id, ``aud`` the tenant's id, ``iat``, ``exp``, optional ``nbf``, ``jti``; ``sub`` a person
+or ``account`` an account; ``text`` and ``occurred_at``; optional ``audience``, ``purposes``, ``importance``,
+``expires_at``, ``batch``. Unknown claims are refused.
 """
 
 from __future__ import annotations
@@ -82,13 +82,23 @@ class _Claims(BaseModel):
             raise ValueError("'text' is blank or not in NFC")
         return self
 
+    @property
+    def owner_id(self) -> UUID:
+        """The person's or the account's id."""
+        owner = self.account or self.sub
+        assert owner is not None, "one of the two was named"
+        return owner
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedEvent:
-    """An event that may be believed. ``digest`` (32 bytes) marks it as taken until ``believed_until``."""
+    """An event that may be believed, about ``owner_id``: the account where there is one, else a person.
+
+    ``digest`` (32 bytes) marks it as taken until ``believed_until``.
+    """
 
     source_id: UUID
-    subject_id: UUID | None
+    owner_id: UUID
     account_id: UUID | None
     text: str
     occurred_at: datetime
@@ -134,7 +144,7 @@ def verify(token: str, source: Source, principal: Principal, now: datetime) -> S
         raise refused("occurred_in_the_future")
     return SignedEvent(
         source_id=source.id,
-        subject_id=claims.sub,
+        owner_id=claims.owner_id,
         account_id=claims.account,
         text=claims.text,
         occurred_at=claims.occurred_at.astimezone(UTC),
@@ -182,7 +192,9 @@ def _claims(payload: dict[str, Any]) -> _Claims:
     except ValidationError as error:
         where = error.errors(include_url=False, include_input=False, include_context=False)[0]
         field = ".".join(map(str, where["loc"])) or "claims"
-        raise refused(f"claim:{field}" if field in _Claims.model_fields or field == "claims" else "claim:unknown") from None
+        raise refused(
+            f"claim:{field}" if field in _Claims.model_fields or field == "claims" else "claim:unknown"
+        ) from None
 
 
 def _moment(seconds: float) -> datetime:

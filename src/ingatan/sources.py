@@ -1,7 +1,7 @@
 """Sources: what may bring candidates besides people, with what each may write, and batches of what they brought.
 
-A source is revoked for good: nothing more is taken from it, and what it brought is withdrawn with everything derived from
-that. A batch is rolled back alone. Functions take a connection and never commit.
+A source is revoked for good: nothing more is taken from it, and what it brought is withdrawn with everything derived
+from that. A batch is rolled back alone. Functions take a connection and never commit.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ class Access(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A registered source. ``writer_id`` is the service that speaks for it; ``keys`` the public ones it signs with."""
+    """A registered source. ``writer_id`` is the service that speaks for it; ``keys`` the public ones it signs with.
+
+    ``made_at`` is None before it is registered.
+    """
 
     id: UUID
     name: str
@@ -56,7 +59,7 @@ class Source:
     scopes: tuple[Scope, ...]
     purposes: tuple[str, ...]
     access: Access
-    made_at: datetime
+    made_at: datetime | None = None
     revoked_at: datetime | None = None
 
 
@@ -219,4 +222,8 @@ def _source(row: Any) -> Source:
 
 def allowed(source: Source, *, type: MemoryType, scope: Scope, purposes: Sequence[str]) -> bool:
     """Whether the source may write this kind of thing at all. No purposes registered means any."""
-    return type in source.types and scope in source.scopes and (not source.purposes or set(purposes) <= set(source.purposes))
+    return (
+        type in source.types
+        and scope in source.scopes
+        and (not source.purposes or set(purposes) <= set(source.purposes))
+    )

@@ -11,20 +11,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
-from ingatan import conversations, erasure, idempotency, spans, subjects, suppressions, transcript
+from ingatan import accounts, conversations, erasure, idempotency, spans, subjects, suppressions, transcript
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.embeddings import NO_VECTORS
 from ingatan.erasure import Receipt
-from ingatan.errors import Conflict, MemoryDisabled, NotFound, PolicyRefused
+from ingatan.errors import Conflict, Forbidden, MemoryDisabled, NotFound, PolicyRefused
 from ingatan.idempotency import Key
 from ingatan.memories import candidates, proposals, registry
+from ingatan.memories.decision_context import Writer
 from ingatan.memories.slots import Slot
 from ingatan.memories.standing import Standing, Terms
 from ingatan.projections import Projections
 from ingatan.settings import Settings, memory_allowed
-from ingatan.storage.database import Connection, Database
+from ingatan.sources import Source
+from ingatan.storage.database import Connection, Database, Power
 from ingatan.telemetry import Event, event
-from ingatan.types import Candidate, Consent, Memory, Outcome, Principal, Turn, new_id
+from ingatan.types import Candidate, Consent, Memory, Outcome, Principal, Reason, Scope, SourceKind, Turn, new_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,12 +82,34 @@ class Steward:
             raise NotFound("There is no such memory, or it is not yours.")
 
     def propose(self, principal: Principal, candidate: Candidate, key: Key | None = None) -> Proposed:
-        """Let the policy decide on a candidate the caller proposes about themselves; once for the same ``key``.
+        """Let the policy decide on a candidate the caller proposes: about themselves, or an account in which they have
+        authority; once for the same ``key``.
 
-        Raises MemoryDisabled, KeyReused, and Conflict when something was erased while the embedder was asked.
+        Raises MemoryDisabled, KeyReused, NotFound and Forbidden for an account, and Conflict when something was erased
+        while the embedder was asked.
         """
         self._check_writable(principal)
         return self._decide(principal, candidate, key=key)
+
+    def submit(
+        self,
+        principal: Principal,
+        candidate: Candidate,
+        source: Source,
+        *,
+        take: Callable[[Connection, Principal], None] | None = None,
+        key: Key | None = None,
+    ) -> Proposed:
+        """Let the policy decide on what a registered source brings, by the service that speaks for it.
+
+        ``take`` runs first in the deciding transaction, in the owner's scope; what it raises undoes everything. Raises
+        as ``propose``, and MemoryDisabled for a person who has no memory.
+        """
+        if candidate.scope is Scope.USER:
+            self._check_writable(Principal(principal.tenant_id, candidate.subject_id, verified=principal.verified))
+        elif not (self._settings.memory.enabled and self._settings.memory.write_enabled):
+            raise MemoryDisabled("Memory is not written here. Ask the operator of this service.")
+        return self._decide(principal, candidate, key=key, source=source, take=take)
 
     def correct(self, principal: Principal, id: UUID, correction: Correction) -> Memory:
         """Write a new version of a memory; the old one is superseded.
@@ -96,6 +120,11 @@ class Steward:
         now = datetime.now(UTC)
         with self._database.read(principal) as connection:
             memory = registry.get(connection, principal, id)
+        if memory.source in (SourceKind.EVENT, SourceKind.DOCUMENT):
+            raise PolicyRefused(
+                "What a system of record or a document says is corrected there. You may erase it here.",
+                extra={"reasons": [Reason.NO_AUTHORITY.value]},
+            )
         expires_at = correction.expires_at or (None if correction.clear_expiry else memory.expires_at)
         candidate = proposals.correction(
             memory,
@@ -130,15 +159,18 @@ class Steward:
                 raise NotFound("There is no such memory, or it is not yours.")
             return Receipt.empty()
         with self._database.write(principal) as connection:
+            owner = self._owner_of(connection, principal, memory_id) if memory_id is not None else principal
+            connection.enter(owner)
             if never_again and memory_id is not None:
-                self._suppress_memory(connection, principal, memory_id)
+                self._suppress_memory(connection, owner, memory_id)
             receipt = erasure.erase_memories(
                 connection,
-                principal,
+                owner,
                 self._audit,
                 self._erasure_key,
                 memory_id=memory_id,
                 conversation_id=conversation_id,
+                actor=principal,
             )
         event(Event.MEMORY_ERASED, subject_id=principal.subject_id, count=receipt.removed["memories"])
         return receipt
@@ -194,25 +226,40 @@ class Steward:
             )
             self._audit.append(connection, principal, [changed])
 
-    def _decide(self, principal: Principal, candidate: Candidate, key: Key | None = None) -> Proposed:
+    def _decide(
+        self,
+        principal: Principal,
+        candidate: Candidate,
+        *,
+        key: Key | None = None,
+        source: Source | None = None,
+        take: Callable[[Connection, Principal], None] | None = None,
+    ) -> Proposed:
         """Consider, embed what would be stored, then decide anew under the lock and carry it out."""
         terms = self._terms(datetime.now(UTC))
         with self._database.read(principal) as connection:
-            epoch = subjects.read(connection, principal).erasure_epoch
             turns = self._cited(connection, principal, candidate)
-            standing = Standing(connection, principal, [candidate], terms, turns=turns)
+            owner, writer = _acting(connection, principal, candidate, source)
+            epoch = subjects.read(connection, owner).erasure_epoch
+            standing = Standing(connection, owner, [candidate], terms, turns=turns, writer=writer, source=source)
         [considered] = candidates.consider(standing, [candidate])
         expected = considered.decision
         vectors = self._projections.vectors([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
         with self._database.write(principal) as connection:
-            if subjects.lock(connection, principal).erasure_epoch != epoch:
+            turns = self._cited(connection, principal, candidate)
+            owner, writer = _acting(connection, principal, candidate, source)
+            if subjects.lock(connection, owner).erasure_epoch != epoch:
                 raise Conflict("Something of yours was erased meanwhile. Look at what is left, and send this again.")
             candidate_id = new_id()
-            made = idempotency.take(connection, principal, key, [candidate_id])
-            if made is not None:
-                return _proposed_before(connection, principal, made[0])
-            turns = self._cited(connection, principal, candidate)
-            standing = Standing(connection, principal, [candidate], terms, turns=turns)
+            if key is not None:
+                connection.enter(principal)
+                made = idempotency.take(connection, principal, key, [candidate_id])
+                connection.enter(owner)
+                if made is not None:
+                    return _proposed_before(connection, owner, made[0])
+            if take is not None:
+                take(connection, owner)
+            standing = Standing(connection, owner, [candidate], terms, turns=turns, writer=writer, source=source)
             settled = candidates.settle(connection, standing, candidate, candidate_id=candidate_id, vectors=vectors)
             self._audit.append(connection, principal, settled.entries)
         settled.announce()
@@ -225,6 +272,16 @@ class Steward:
             standing.policy_version,
             settled.wrote,
         )
+
+    def _owner_of(self, connection: Connection, principal: Principal, memory_id: UUID) -> Principal:
+        """Whose memory it is, for a caller who may change it. Raises NotFound, Forbidden."""
+        row = connection.one("registry.owner", tenant_id=principal.tenant_id, id=memory_id)
+        if row is None or row.scope == Scope.USER.value:
+            return principal
+        if row.scope == Scope.ORGANISATION.value:
+            raise Forbidden("What the organisation remembers is changed by its source or a reviewer.")
+        accounts.require_admin(connection, principal, row.scope_id)
+        return accounts.owner(principal, row.scope_id)
 
     def _cited(self, connection: Connection, principal: Principal, candidate: Candidate) -> dict[UUID, Turn]:
         """The cited turns that stand, now, in the candidate's conversation. Raises MemoryDisabled if it is shared."""
@@ -255,6 +312,27 @@ class Steward:
         )
         if not (allowed and memory.write_enabled):
             raise MemoryDisabled("Memory is not written here, or not for you. Ask the operator of this service.")
+
+
+def _acting(
+    connection: Connection, principal: Principal, candidate: Candidate, source: Source | None
+) -> tuple[Principal, Writer]:
+    """Whose knowledge ``candidate`` would become, entered from here on, and the caller as its writer."""
+    if candidate.scope is Scope.USER and source is None:
+        return principal, Writer(subject_id=principal.subject_id)
+    if source is None and candidate.scope is Scope.ORGANISATION:
+        raise Forbidden("What the organisation knows comes from its sources, not from one person.")
+    if source is None:
+        accounts.require_admin(connection, principal, candidate.subject_id)
+        writer = Writer(subject_id=principal.subject_id, account_admin=True)
+    else:
+        writer = Writer(subject_id=principal.subject_id, is_service=True)
+        if candidate.scope is Scope.ACCOUNT:
+            connection.enter(principal, power=Power.ADMIN)  # a service is a member of no account
+            accounts.get(connection, principal, candidate.subject_id)
+    owner = Principal(principal.tenant_id, candidate.subject_id, scope=candidate.scope)
+    connection.enter(owner)
+    return owner, writer
 
 
 def _about(principal: Principal, action: AuditAction, **details: str) -> Entry:

@@ -272,10 +272,10 @@ class Candidate:
     ``text`` is one sentence in the language the person used. ``slot`` names the attribute it fills (see
     ``memories/slots.py``), or None. ``target_id`` is the memory an update or delete is about; for a delete by rules it
     is None and ``text`` holds the person's words on what to forget. ``never_again`` is a delete that also holds for
-    what is said later. ``explicit`` says the person asked to remember. ``purposes`` empty means those of its type by the
-    policy; ``confidence`` and ``reason`` are what its writer says of it and carry no authority; ``review`` asks for a
-    reviewer. ``subject_id`` is an account's id or the tenant's where ``scope`` is theirs; ``said_by`` then is who said
-    it, None where that is the subject.
+    what is said later. ``explicit`` says the person asked to remember. ``purposes`` empty means those of its type by
+    the policy; ``confidence`` and ``reason`` are what its writer says of it and carry no authority; ``review`` asks for
+    a reviewer. ``subject_id`` is an account's id or the tenant's where ``scope`` is theirs; ``said_by`` then is who
+    said it, None where that is the subject.
     """
 
     operation: Operation = Operation.ADD

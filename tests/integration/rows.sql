@@ -113,3 +113,29 @@ values (%(tenant)s, %(subject)s, %(id)s, '\x00', 'mark')
 -- A version of their tenant's, made by them.
 insert into policy_versions (tenant_id, version, document, made_by)
 values (%(tenant)s, %(lane)s + 1, '{}', %(subject)s)
+
+-- name: rows.accounts
+-- An account of their own.
+insert into accounts (tenant_id, id, name) values (%(tenant)s, %(id)s, 'name')
+
+-- name: rows.account_members
+-- Their membership in it.
+insert into account_members (tenant_id, account_id, subject_id, role) values (%(tenant)s, %(id)s, %(subject)s, 'admin')
+
+-- name: rows.sources
+-- One of their tenant's.
+insert into sources (tenant_id, id, name, kind, trust, types, scopes, made_by)
+values (%(tenant)s, %(id)s, 'name', 'external', 'unverified', '{}', '{}', %(subject)s)
+
+-- name: rows.batches
+-- One of theirs, of it.
+insert into batches (tenant_id, id, source_id, made_by) values (%(tenant)s, %(id)s, %(id)s, %(subject)s)
+
+-- name: rows.memory_lineage
+-- Of their memory.
+insert into memory_lineage (tenant_id, memory_id, version, parent_kind, parent_id)
+values (%(tenant)s, %(id)s, 1, 'memory', %(id)s)
+
+-- name: rows.seen_events
+-- One that their tenant's source signed.
+insert into seen_events (tenant_id, source_id, digest, believed_until) values (%(tenant)s, %(id)s, '\x00', now())

@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from ingatan.accounts import Account
+from ingatan.accounts import Member as AccountMember
 from ingatan.conversations import Conversation, Message
 from ingatan.memories.decisions import Decided
 from ingatan.memories.registry import Act, Chapter
+from ingatan.sources import Batch, Source
 from ingatan.types import Memory
 from ingatan.workspaces import Member, Workspace
 
@@ -44,9 +47,47 @@ def workspace(item: Workspace) -> dict[str, Any]:
     }
 
 
-def member(item: Member) -> dict[str, Any]:
-    """One member of a workspace."""
+def member(item: Member | AccountMember) -> dict[str, Any]:
+    """One member of a workspace or an account."""
     return {"subject_id": str(item.subject_id), "role": item.role.value, "added_at": item.added_at.isoformat()}
+
+
+def account(item: Account) -> dict[str, Any]:
+    """One account; ``role`` is the caller's, null for who is no member."""
+    return {
+        "id": str(item.id),
+        "name": item.name,
+        "role": item.role.value if item.role else None,
+        "created_at": item.created_at.isoformat(),
+    }
+
+
+def source(item: Source) -> dict[str, Any]:
+    """One registered source, with its public keys."""
+    return {
+        "id": str(item.id),
+        "name": item.name,
+        "kind": item.kind.value,
+        "writer_id": str(item.writer_id) if item.writer_id else None,
+        "keys": item.keys,
+        "trust": item.trust.value,
+        "types": [kind.value for kind in item.types],
+        "scopes": [scope.value for scope in item.scopes],
+        "purposes": list(item.purposes),
+        "access": item.access.value,
+        "created_at": item.made_at.isoformat() if item.made_at else None,
+        "revoked_at": item.revoked_at.isoformat() if item.revoked_at else None,
+    }
+
+
+def batch(item: Batch) -> dict[str, Any]:
+    """One batch of a source."""
+    return {
+        "id": str(item.id),
+        "source_id": str(item.source_id),
+        "created_at": item.made_at.isoformat(),
+        "rolled_back_at": item.rolled_back_at.isoformat() if item.rolled_back_at else None,
+    }
 
 
 def message(item: Message) -> dict[str, Any]:
@@ -76,6 +117,8 @@ def memory(item: Memory, contested: Mapping[str, Sequence[UUID]] | None = None) 
         "language": item.language,
         "slot": item.slot,
         "trust": item.trust.value,
+        "scope": item.scope.value,
+        "purposes": list(item.purposes),
         "created_at": item.recorded_at.isoformat(),
         "confirmed_at": item.confirmed_at.isoformat(),
         "effective_at": item.effective_at.isoformat(),
@@ -85,6 +128,8 @@ def memory(item: Memory, contested: Mapping[str, Sequence[UUID]] | None = None) 
             "conversation_id": str(item.conversation_id) if item.conversation_id else None,
             "message_ids": [str(evidence.message_id) for evidence in item.evidence],
             "quote": item.evidence[0].quote if item.evidence else item.text,
+            "source_id": str(item.source_id) if item.source_id else None,
+            "batch_id": str(item.batch_id) if item.batch_id else None,
         },
         "conflicts_with": [str(id) for id in rivals if id != item.id and item.id in rivals],
     }

@@ -10,9 +10,13 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ingatan import text as texts
+from ingatan.accounts import AccountRole
+from ingatan.memories.policy_document import PURPOSE
 from ingatan.memories.ranking import Ranking
 from ingatan.memories.slots import Slot
-from ingatan.types import TYPE_ALIASES, MemoryType, MessageRole
+from ingatan.sources import Access as SourceAccess
+from ingatan.sources import Kind as SourceType
+from ingatan.types import TYPE_ALIASES, Audience, MemoryType, MessageRole, Scope
 
 CONTENT_BYTES_MAX = 1_000_000
 TITLE_CHARS_MAX = 200
@@ -185,6 +189,8 @@ class RecallQuestion(Body):
     """A question to answer from memory."""
 
     query: Text
+    purpose: Annotated[str, Field(pattern=PURPOSE)] | None = None
+    task_type: Annotated[str, Field(pattern=PURPOSE)] | None = None
     conversation_id: UUID | None = None
     top_k: Annotated[int, Field(ge=1, le=50)] | None = None
     max_chars: Annotated[int, Field(ge=100, le=20_000)] | None = None
@@ -206,15 +212,67 @@ class TurnSource(Body):
     message_ids: Annotated[list[UUID], Field(min_length=1, max_length=10)]
 
 
+class SourcedBy(Body):
+    """Content of a registered source: passed on by a service, or an approved document. ``derived_from`` are memories."""
+
+    kind: Literal["external", "document"]
+    source_id: UUID
+    batch_id: UUID | None = None
+    derived_from: Annotated[list[UUID], Field(max_length=50)] = []
+
+
+class NewAccount(Body):
+    """A customer organisation."""
+
+    name: Annotated[Statement, Field(max_length=TITLE_CHARS_MAX)]
+
+
+class AccountMember(Body):
+    """What a person is in an account."""
+
+    role: AccountRole
+
+
+class NewSource(Body):
+    """What may bring candidates besides people. ``keys`` is a JSON Web Key Set of public keys, for signed events."""
+
+    name: Annotated[Statement, Field(max_length=TITLE_CHARS_MAX)]
+    kind: SourceType
+    writer_id: UUID | None = None
+    keys: dict[str, Any] | None = None
+    types: Annotated[list[Kind], Field(min_length=1)] = []
+    scopes: Annotated[list[Scope], Field(min_length=1)] = [Scope.USER]
+    purposes: Annotated[list[Annotated[str, Field(pattern=PURPOSE)]], Field(max_length=20)] = []
+    access: SourceAccess = SourceAccess.QUOTE
+
+    @model_validator(mode="after")
+    def _whole(self) -> NewSource:
+        if (self.kind is SourceType.EVENT) != (self.keys is not None):
+            raise ValueError("a source of signed events needs 'keys', and no other source has any")
+        if self.kind is not SourceType.EVENT and self.writer_id is None:
+            raise ValueError("'writer_id' names the service that speaks for it")
+        return self
+
+
+class NewBatch(Body):
+    """A batch to open."""
+
+    source_id: UUID
+
+
 class NewCandidate(Body):
-    """A memory that the caller proposes about themselves."""
+    """A memory that the caller proposes: about themselves, an account of theirs, or for a source they speak for.
+
+    ``subject_id`` is the account's id where ``scope`` is ``account``.
+    """
 
     text: Annotated[Statement, Field(max_length=2_000)]
     type: Kind
     importance: Share = 0.7
     subject_id: UUID | None = None
-    scope: Literal["user"] = "user"
-    source: Annotated[SelfSource | TurnSource, Field(discriminator="kind")]
+    scope: Scope = Scope.USER
+    audience: Audience = Audience.MEMBER
+    source: Annotated[SelfSource | TurnSource | SourcedBy, Field(discriminator="kind")]
     quote: Annotated[Statement, Field(max_length=2_000)] | None = None
     expires_at: Expiry = None
 
@@ -222,6 +280,10 @@ class NewCandidate(Body):
     def _quoted(self) -> NewCandidate:
         if self.source.kind == "turn" and self.quote is None:
             raise ValueError("a candidate from a turn needs the person's own words in 'quote'")
+        if self.scope is Scope.ACCOUNT and self.subject_id is None:
+            raise ValueError("name the account in 'subject_id'")
+        if self.source.kind in ("external", "document") and self.scope is Scope.USER and self.subject_id is None:
+            raise ValueError("name the person in 'subject_id'")
         return self
 
 

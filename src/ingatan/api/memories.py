@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from ingatan import idempotency
-from ingatan.access import Action
+from ingatan import accounts, idempotency, sources
+from ingatan.access import Action, require
 from ingatan.api import answers
-from ingatan.api.bodies import MemoryChange, NewCandidate, SelfSource
+from ingatan.api.bodies import MemoryChange, NewCandidate, SelfSource, SourcedBy, TurnSource
 from ingatan.api.callers import IdempotencyKey, Running, needs
-from ingatan.errors import Forbidden
+from ingatan.app import App
+from ingatan.errors import BadRequest, Forbidden
 from ingatan.memories import decisions, proposals, registry
-from ingatan.steward import Correction
-from ingatan.types import Candidate, Evidence, MemoryStatus, Outcome, Principal, SourceKind
+from ingatan.steward import Correction, Proposed
+from ingatan.types import Candidate, Evidence, MemoryStatus, Outcome, Principal, Scope, SourceKind
 
 router = APIRouter(tags=["memories"])
 Reader = Annotated[Principal, Depends(needs(Action.MEMORY_READ))]
@@ -32,18 +34,23 @@ def listed(
     app: Running,
     caller: Reader,
     status: MemoryStatus = MemoryStatus.ACTIVE,
+    account_id: UUID | None = None,
     cursor: str | None = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """The caller's memories in one status, newest first; expired ones are not listed."""
+    """The caller's memories in one status, or those of an account of theirs, newest first; without expired ones."""
     if not app.steward.sees_memories(caller):
         return answers.listing([], None)
-    listing = f"memories:{status.value}"
+    listing = f"memories:{status.value}:{account_id or ''}"
     position = app.cursors.open(caller, listing, cursor)
     before = (datetime.fromisoformat(position[0]), UUID(position[1]), int(position[2])) if position else None
     with app.database.read(caller) as connection:
-        items = registry.page(connection, caller, status=status, before=before, limit=limit + 1, now=datetime.now(UTC))
-        contested = registry.conflicts(connection, caller) if status is MemoryStatus.ACTIVE else {}
+        owner = caller
+        if account_id is not None:
+            accounts.get(connection, caller, account_id)
+            owner = accounts.owner(caller, account_id)
+        items = registry.page(connection, owner, status=status, before=before, limit=limit + 1, now=datetime.now(UTC))
+        contested = registry.conflicts(connection, owner) if status is MemoryStatus.ACTIVE else {}
     following = None
     if len(items) > limit:
         last = items[limit - 1]
@@ -96,11 +103,18 @@ def erase_all(app: Running, caller: Eraser, conversation_id: UUID | None = None)
 def propose(
     app: Running, caller: Proposer, body: NewCandidate, response: Response, key: IdempotencyKey = None
 ) -> dict[str, Any]:
-    """Propose a memory about oneself; the policy decides at once."""
-    if body.subject_id not in (None, caller.subject_id):
-        raise Forbidden("You may propose memories about yourself only.")
+    """Propose a memory about oneself or an account of one's own, or by a source one speaks for; the policy decides."""
     claim = idempotency.key_for("POST /candidates", key, body.model_dump(mode="json"))
-    proposed = app.steward.propose(caller, _candidate(caller, body), claim)
+    if isinstance(body.source, SourcedBy):
+        require(caller, Action.EPISODE_WRITE)
+        proposed = _submitted(app, caller, body, body.source, claim)
+    else:
+        require(caller, Action.MEMORY_WRITE)
+        if body.scope is Scope.USER and body.subject_id not in (None, caller.subject_id):
+            raise Forbidden("You may propose memories about yourself only.")
+        if body.scope is Scope.ORGANISATION:
+            raise Forbidden("What the organisation knows comes from its sources, not from one person.")
+        proposed = app.steward.propose(caller, _candidate(caller, body, body.source), claim)
     if proposed.outcome is Outcome.ACCEPT and not proposed.wrote:
         response.status_code = 200
     return {
@@ -133,14 +147,41 @@ def list_decisions(
     return answers.listing(items, following)
 
 
-def _candidate(caller: Principal, body: NewCandidate) -> Candidate:
-    source = body.source
+def _submitted(
+    app: App, caller: Principal, body: NewCandidate, given: SourcedBy, claim: idempotency.Key | None
+) -> Proposed:
+    with app.database.read(caller) as connection:
+        source = sources.get(connection, caller, given.source_id)
+        if given.batch_id is not None:
+            sources.check_batch(connection, caller, given.batch_id, source.id)
+    sources.check_speaks(source, caller)
+    if source.kind.value != given.kind:
+        raise BadRequest(f"This source brings '{source.kind.value}'. Say so in 'source.kind'.")
+    subject_id = caller.tenant_id if body.scope is Scope.ORGANISATION else body.subject_id
+    candidate = proposals.passed_on(
+        body.text,
+        body.type,
+        subject_id=subject_id or caller.subject_id,
+        scope=body.scope,
+        audience=body.audience,
+        importance=body.importance,
+        source=SourceKind(given.kind),
+        source_id=source.id,
+        batch_id=given.batch_id,
+        derived_from=given.derived_from,
+        expires_at=body.expires_at,
+        now=datetime.now(UTC),
+    )
+    return app.steward.submit(caller, candidate, source, key=claim)
+
+
+def _candidate(caller: Principal, body: NewCandidate, source: SelfSource | TurnSource) -> Candidate:
     cited: tuple[Evidence, ...] = ()
     kind, conversation_id = SourceKind.SELF, None
-    if not isinstance(source, SelfSource):
+    if isinstance(source, TurnSource):
         kind, conversation_id = SourceKind.TURN, source.conversation_id
         cited = tuple(Evidence(message_id=id, quote=body.quote or "") for id in source.message_ids)
-    return proposals.proposal(
+    candidate = proposals.proposal(
         caller,
         body.text,
         body.type,
@@ -151,3 +192,7 @@ def _candidate(caller: Principal, body: NewCandidate) -> Candidate:
         expires_at=body.expires_at,
         now=datetime.now(UTC),
     )
+    if body.scope is Scope.USER:
+        return candidate
+    about = body.subject_id or caller.subject_id
+    return replace(candidate, scope=body.scope, subject_id=about, audience=body.audience, said_by=caller.subject_id)

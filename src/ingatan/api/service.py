@@ -33,6 +33,8 @@ def recall(app: Running, caller: Asker, body: RecallQuestion) -> dict[str, Any]:
         max_chars=body.max_chars,
         formula=body.ranking,
         as_of=body.as_of,
+        purpose=body.purpose,
+        task_type=body.task_type,
     )
     return {
         "memories": [record.as_json() for record in packet.memories],

@@ -21,6 +21,11 @@ class Policies:
         self._shipped = shipped(profile)
         self._known: dict[tuple[UUID, int], PolicyDocument] = {}
 
+    def of(self, connection: Connection, principal: Principal) -> PolicyDocument:
+        """The document in force for the tenant."""
+        row = connection.one("policy.newest", tenant_id=principal.tenant_id)
+        return self.at(connection, principal, row.version if row is not None else SHIPPED)
+
     def at(self, connection: Connection, principal: Principal, version: int) -> PolicyDocument:
         """The document of the tenant's ``version``; the shipped one for SHIPPED."""
         if version == SHIPPED:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from ingatan.languages.detect import language_of
 from ingatan.memories.statements import statements
-from ingatan.types import Candidate, Evidence, Memory, MemoryType, Operation, Principal, SourceKind
+from ingatan.signed_events import SignedEvent
+from ingatan.types import (
+    Audience,
+    Candidate,
+    Evidence,
+    Memory,
+    MemoryType,
+    Operation,
+    Parent,
+    ParentKind,
+    Principal,
+    Scope,
+    SourceKind,
+)
 
 
 def correction(
@@ -34,6 +48,62 @@ def correction(
         target_id=memory.id,
         effective_at=now,
         expires_at=expires_at,
+        scope=memory.scope,
+        purposes=memory.purposes,
+    )
+
+
+def passed_on(
+    text: str,
+    kind: MemoryType,
+    *,
+    subject_id: UUID,
+    scope: Scope,
+    audience: Audience,
+    importance: float,
+    source: SourceKind,
+    source_id: UUID,
+    batch_id: UUID | None,
+    derived_from: Sequence[UUID],
+    expires_at: datetime | None,
+    now: datetime,
+) -> Candidate:
+    """The candidate that a registered source brings about a person, an account or the organisation."""
+    slot = next((statement.slot for statement in statements(text) if statement.type is kind), None)
+    return Candidate(
+        type=kind,
+        text=text,
+        slot=slot,
+        subject_id=subject_id,
+        importance=importance,
+        language=language_of(text),
+        source=source,
+        effective_at=now,
+        expires_at=expires_at,
+        scope=scope,
+        audience=audience,
+        source_id=source_id,
+        batch_id=batch_id,
+        parents=tuple(Parent(kind=ParentKind.MEMORY, id=id) for id in derived_from),
+    )
+
+
+def happened(signed: SignedEvent) -> Candidate:
+    """The episode that a signed event tells."""
+    return Candidate(
+        type=MemoryType.EPISODE,
+        text=signed.text,
+        subject_id=signed.owner_id,
+        importance=signed.importance,
+        language=language_of(signed.text),
+        source=SourceKind.EVENT,
+        effective_at=signed.occurred_at,
+        expires_at=signed.expires_at,
+        scope=Scope.USER if signed.account_id is None else Scope.ACCOUNT,
+        audience=signed.audience,
+        purposes=signed.purposes,
+        source_id=signed.source_id,
+        batch_id=signed.batch_id,
     )
 
 

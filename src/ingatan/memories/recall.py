@@ -24,6 +24,8 @@ from ingatan.types import MemoryType, Principal, SourceKind, Trust
 QUERY_CHARS_MAX = 20_000
 """A longer query is refused (422); what is embedded and compared is cut further."""
 COMPARED_CHARS_MAX = 2_000
+DEFAULT_PURPOSE = "assistance"
+"""What a question without a purpose is for, and a memory whose policy names no other."""
 DAY_SECONDS = 86_400.0
 
 
@@ -65,6 +67,7 @@ def eligible(
     *,
     vector: Vector | None,
     model_id: int,
+    purposes: Sequence[str] = (DEFAULT_PURPOSE,),
     with_uses: bool = False,
 ) -> Eligible:
     """Everything the caller may be reminded of now, in one round trip; with ``vector`` also the similarities.
@@ -79,12 +82,19 @@ def eligible(
         types=SERVED_TYPES,
         vector=vector,
         model_id=model_id,
+        purposes=list(purposes),
     )
     return _found(rows)
 
 
 def eligible_then(
-    database: Database, principal: Principal, as_of: datetime, *, vector: Vector | None, model_id: int
+    database: Database,
+    principal: Principal,
+    as_of: datetime,
+    *,
+    vector: Vector | None,
+    model_id: int,
+    purposes: Sequence[str] = (DEFAULT_PURPOSE,),
 ) -> Eligible:
     """What the caller could have been reminded of at ``as_of``, without what was closed on request or erased since."""
     rows = database.fetch(
@@ -95,6 +105,7 @@ def eligible_then(
         types=SERVED_TYPES,
         vector=vector,
         model_id=model_id,
+        purposes=list(purposes),
         as_of=as_of,
     )
     return _found(rows)

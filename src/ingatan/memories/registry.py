@@ -17,7 +17,18 @@ from ingatan.embeddings import Vector
 from ingatan.errors import NotFound
 from ingatan.memories import slots
 from ingatan.storage.database import Connection
-from ingatan.types import Candidate, Evidence, Memory, MemoryStatus, MemoryType, Principal, Scope, SourceKind, Trust, least
+from ingatan.types import (
+    Candidate,
+    Evidence,
+    Memory,
+    MemoryStatus,
+    MemoryType,
+    Principal,
+    Scope,
+    SourceKind,
+    Trust,
+    least,
+)
 
 HISTORY_MAX = 200
 SERVED_TYPES = [kind.value for kind in MemoryType]

@@ -1,5 +1,5 @@
 -- name: recall.eligible
--- Everything the caller may be reminded of, with the similarity to the question where a vector exists. Always at least
+-- Everything the caller may be reminded of for these purposes: their own, their accounts' and the organisation's, with the similarity to the question where a vector exists. Always at least
 -- one row: it carries consent, and a null id when there is nothing.
 select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.language, m.importance, m.trust,
        m.source_kind, m.conversation_id, m.source_erased, extract(epoch from m.effective_at)::float8 as effective_at,
@@ -8,7 +8,8 @@ select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.
 from (select 1) as one
 left join subjects s on s.tenant_id = %(tenant_id)s and s.id = %(subject_id)s
 left join memories m
-    on m.tenant_id = %(tenant_id)s and m.scope = 'user' and m.scope_id = %(subject_id)s and m.status = 'active'
+    on m.tenant_id = %(tenant_id)s and m.scope_id = any ((select array[%(subject_id)s, %(tenant_id)s] || ingatan_accounts())::uuid[])
+    and m.purposes && %(purposes)s and m.status = 'active'
     and m.type = any(%(types)s) and m.trust <> 'unverified' and (m.expires_at is null or m.expires_at > now())
 left join memory_embeddings e
     on e.tenant_id = m.tenant_id and e.scope_id = m.scope_id and e.model_id = %(model_id)s
@@ -24,7 +25,8 @@ select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.
 from (select 1) as one
 left join subjects s on s.tenant_id = %(tenant_id)s and s.id = %(subject_id)s
 left join memories m
-    on m.tenant_id = %(tenant_id)s and m.scope = 'user' and m.scope_id = %(subject_id)s and m.status = 'active'
+    on m.tenant_id = %(tenant_id)s and m.scope_id = any ((select array[%(subject_id)s, %(tenant_id)s] || ingatan_accounts())::uuid[])
+    and m.purposes && %(purposes)s and m.status = 'active'
     and m.type = any(%(types)s) and m.trust <> 'unverified' and (m.expires_at is null or m.expires_at > now())
 left join memory_embeddings e
     on e.tenant_id = m.tenant_id and e.scope_id = m.scope_id and e.model_id = %(model_id)s
@@ -42,7 +44,8 @@ select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.
 from (select 1) as one
 left join subjects s on s.tenant_id = %(tenant_id)s and s.id = %(subject_id)s
 left join memories m
-    on m.tenant_id = %(tenant_id)s and m.scope = 'user' and m.scope_id = %(subject_id)s and m.status <> 'deleted'
+    on m.tenant_id = %(tenant_id)s and m.scope_id = any ((select array[%(subject_id)s, %(tenant_id)s] || ingatan_accounts())::uuid[])
+    and m.purposes && %(purposes)s and m.status not in ('deleted', 'withdrawn')
     and m.type = any(%(types)s) and m.trust <> 'unverified' and m.recorded_at <= %(as_of)s
     and (m.retired_at is null or m.retired_at > %(as_of)s) and (m.expires_at is null or m.expires_at > %(as_of)s)
     and not exists (select from memories closed

@@ -29,6 +29,10 @@ from memories
 where tenant_id = %(tenant_id)s and id = %(id)s and status = 'active' and type = any(%(types)s)
   and (expires_at is null or expires_at > now());
 
+-- name: registry.owner
+-- Whose a memory is that the caller may see, in any status.
+select scope, scope_id from memories where tenant_id = %(tenant_id)s and id = %(id)s limit 1;
+
 -- name: registry.history
 -- Every version of a memory of the caller, of what it replaced under another id and of what replaced it, with the
 -- decisions that wrote and closed each; newest first, bounded.
