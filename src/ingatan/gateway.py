@@ -103,7 +103,8 @@ class RecallGateway:
 
         ``as_of`` asks what was known at a moment of the past, without what was closed on request or erased since.
         Only what may be used for ``purpose``, or for the purposes of ``task_type`` by the policy, is eligible.
-        Raises BadRequest for a blank or overlong query or an unknown purpose, NotFound for a conversation that is not the caller's.
+        Raises BadRequest for a blank or overlong query or an unknown purpose, NotFound for a conversation that is not
+        the caller's.
         """
         check_query(query)
         refusal = self.refusal(principal)

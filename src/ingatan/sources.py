@@ -171,6 +171,11 @@ def check_batch(connection: Connection, principal: Principal, id: UUID, source_i
         raise Conflict("This batch was rolled back. Open another.")
 
 
+def forget_events(connection: Connection, tenant_id: UUID, now: datetime) -> int:
+    """Forget which events were taken that would not be believed any more; how many. Needs Power.JOB."""
+    return connection.run("sources.forget_events", tenant_id=tenant_id, before=now)
+
+
 def revoke(connection: Connection, principal: Principal, id: UUID) -> list[Withdrawn]:
     """Revoke a source and withdraw what it brought; what was withdrawn and restored. Raises NotFound, Conflict.
 

@@ -23,7 +23,7 @@ TABLES = (
     "seen_events",
 )  # fmt: skip
 """In an order that foreign keys allow. ``test_every_table_is_here`` holds it against the catalogue."""
-OF_TENANT = {"tenants", "audit_heads", "audit_log", "audit_pending"}
+OF_TENANT = {"tenants", "audit_heads", "audit_log", "audit_pending", "accounts", "account_members", "seen_events"}
 SEEN = {
     "tenants": {"person": 1, "review": 1, "audit": 1, "admin": 1, "job": 1},
     "audit_heads": {"person": 2, "review": 2, "audit": 2, "admin": 2, "job": 2},
@@ -47,7 +47,7 @@ WRITTEN_AS = dict.fromkeys(("policy_versions", "accounts", "account_members", "s
 """In which power rows of a table are written; elsewhere as a person."""
 NEVER_DELETED = {
     "policy_versions", "tenants", "subjects", "audit_heads", "audit_log", "erasures", "erased_texts", "workspaces",
-    "conversation_askers", "sources", "batches", "memory_lineage",
+    "conversation_askers", "accounts", "sources", "batches", "memory_lineage",
 }  # fmt: skip
 
 

@@ -213,7 +213,7 @@ class TurnSource(Body):
 
 
 class SourcedBy(Body):
-    """Content of a registered source: passed on by a service, or an approved document. ``derived_from`` are memories."""
+    """Content of a registered source: passed on by a service, or a document. ``derived_from`` are memories."""
 
     kind: Literal["external", "document"]
     source_id: UUID

@@ -32,6 +32,7 @@ def correction(
     if text != memory.text:
         read = next(iter(statements(text)), None)
         kind, slot = (read.type, read.slot) if read is not None else (memory.type, None)
+        kind = kind if memory.scope is Scope.USER else memory.type  # what is read is about one person
         language = language_of(text)
     return Candidate(
         operation=Operation.UPDATE,

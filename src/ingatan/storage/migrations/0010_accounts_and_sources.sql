@@ -135,7 +135,9 @@ create policy members_read on memory_embeddings for select to ingatan_app
            and (scope_id = ingatan_tenant() or scope_id = any ((select ingatan_accounts())::uuid[])));
 
 create policy tenant_reads on sources for select to ingatan_app using (tenant_id = ingatan_tenant());
-create policy admin on sources to ingatan_app
+create policy admin_adds on sources for insert to ingatan_app
+    with check (tenant_id = ingatan_tenant() and made_by = ingatan_subject() and ingatan_power() = 'admin');
+create policy admin_revokes on sources for update to ingatan_app
     using (tenant_id = ingatan_tenant() and ingatan_power() = 'admin')
     with check (tenant_id = ingatan_tenant() and ingatan_power() = 'admin');
 create policy tenant_reads on batches for select to ingatan_app using (tenant_id = ingatan_tenant());
@@ -160,7 +162,8 @@ create policy job_reads on seen_events for select to ingatan_app
 create policy job_cleans on seen_events for delete to ingatan_app
     using (tenant_id = ingatan_tenant() and ingatan_power() = 'job');
 
-grant select, insert, update, delete on accounts, account_members to ingatan_app;
+grant select, insert on accounts to ingatan_app;
+grant select, insert, update, delete on account_members to ingatan_app;
 grant select, insert, update (revoked_at) on sources to ingatan_app;
 grant select, insert, update (rolled_back_at) on batches to ingatan_app;
 grant select, insert on memory_lineage to ingatan_app;
