@@ -72,6 +72,12 @@ def texts(answer: dict[str, Any]) -> list[str]:
     return [item["text"] for item in answer["memories"]]
 
 
+def escalate(desk: Desk) -> httpx.Response:
+    """The ticket system's event."""
+    token = desk.ticketing.event(ESCALATED, account=desk.account)
+    return desk.agent.post("/episodes", content=token, headers=JOSE)
+
+
 def asked_to_remember(desk: Desk) -> dict[str, Any]:
     """The administrator says it in a conversation and chooses to have it remembered for the team."""
     conversation = desk.service.say(desk.admin, LANGUAGE)
@@ -92,8 +98,7 @@ def asked_to_remember(desk: Desk) -> dict[str, Any]:
 
 
 def test_an_event_of_the_ticket_system_becomes_an_episode_of_the_account(desk: Desk) -> None:
-    token = desk.ticketing.event(ESCALATED, account=desk.account)
-    answer = desk.agent.post("/episodes", content=token, headers=JOSE)
+    answer = escalate(desk)
     assert answer.status_code == 201, answer.text
     assert answer.json()["decision"] == "accept"
     [episode] = ask(desk.admin, "What happened to case 417?")["memories"]

@@ -108,7 +108,8 @@ create policy admin on accounts to ingatan_app
     using (tenant_id = ingatan_tenant() and ingatan_power() = 'admin')
     with check (tenant_id = ingatan_tenant() and ingatan_power() = 'admin');
 create policy member_reads on account_members for select to ingatan_app
-    using (tenant_id = ingatan_tenant() and account_id = any ((select ingatan_accounts())::uuid[]));
+    using (tenant_id = ingatan_tenant() and ingatan_power() = 'person'
+           and (subject_id = ingatan_subject() or account_id = any ((select ingatan_accounts())::uuid[])));
 create policy account_admin_adds on account_members for insert to ingatan_app
     with check (tenant_id = ingatan_tenant() and account_id = any ((select ingatan_administered_accounts())::uuid[]));
 create policy account_admin_changes on account_members for update to ingatan_app
@@ -122,15 +123,16 @@ create policy admin on account_members to ingatan_app
     with check (tenant_id = ingatan_tenant() and ingatan_power() = 'admin');
 
 -- What an account remembers is read by its members, and what is kept for those with authority by them alone; what the
--- organisation remembers by everybody in it. Quotes are not: they are somebody's words.
-create policy members_read on memories for select to ingatan_app
+-- organisation remembers by everybody in it. Quotes are not: they are somebody's words. The names of these policies sort
+-- after 'person', so that a person's own rows are found theirs before anyone's membership is looked up.
+create policy shared_by_account on memories for select to ingatan_app
     using (tenant_id = ingatan_tenant() and scope = 'account' and ingatan_power() = 'person'
            and scope_id = any ((select ingatan_accounts())::uuid[])
            and (audience = 'member' or scope_id = any ((select ingatan_administered_accounts())::uuid[])));
-create policy everybody_reads on memories for select to ingatan_app
+create policy shared_by_organisation on memories for select to ingatan_app
     using (tenant_id = ingatan_tenant() and scope = 'organisation' and scope_id = ingatan_tenant()
            and ingatan_power() = 'person');
-create policy members_read on memory_embeddings for select to ingatan_app
+create policy shared on memory_embeddings for select to ingatan_app
     using (tenant_id = ingatan_tenant() and ingatan_power() = 'person'
            and (scope_id = ingatan_tenant() or scope_id = any ((select ingatan_accounts())::uuid[])));
 

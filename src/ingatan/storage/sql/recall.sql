@@ -8,7 +8,9 @@ select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.
 from (select 1) as one
 left join subjects s on s.tenant_id = %(tenant_id)s and s.id = %(subject_id)s
 left join memories m
-    on m.tenant_id = %(tenant_id)s and m.scope_id = any ((select array[%(subject_id)s, %(tenant_id)s] || ingatan_accounts())::uuid[])
+    on m.tenant_id = %(tenant_id)s and m.scope_id = any (array(
+        select a.account_id from account_members a
+        where a.tenant_id = %(tenant_id)s and a.subject_id = %(subject_id)s) || array[%(subject_id)s, %(tenant_id)s])
     and m.purposes && %(purposes)s and m.status = 'active'
     and m.type = any(%(types)s) and m.trust <> 'unverified' and (m.expires_at is null or m.expires_at > now())
 left join memory_embeddings e
@@ -25,7 +27,9 @@ select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.
 from (select 1) as one
 left join subjects s on s.tenant_id = %(tenant_id)s and s.id = %(subject_id)s
 left join memories m
-    on m.tenant_id = %(tenant_id)s and m.scope_id = any ((select array[%(subject_id)s, %(tenant_id)s] || ingatan_accounts())::uuid[])
+    on m.tenant_id = %(tenant_id)s and m.scope_id = any (array(
+        select a.account_id from account_members a
+        where a.tenant_id = %(tenant_id)s and a.subject_id = %(subject_id)s) || array[%(subject_id)s, %(tenant_id)s])
     and m.purposes && %(purposes)s and m.status = 'active'
     and m.type = any(%(types)s) and m.trust <> 'unverified' and (m.expires_at is null or m.expires_at > now())
 left join memory_embeddings e
@@ -44,7 +48,9 @@ select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.
 from (select 1) as one
 left join subjects s on s.tenant_id = %(tenant_id)s and s.id = %(subject_id)s
 left join memories m
-    on m.tenant_id = %(tenant_id)s and m.scope_id = any ((select array[%(subject_id)s, %(tenant_id)s] || ingatan_accounts())::uuid[])
+    on m.tenant_id = %(tenant_id)s and m.scope_id = any (array(
+        select a.account_id from account_members a
+        where a.tenant_id = %(tenant_id)s and a.subject_id = %(subject_id)s) || array[%(subject_id)s, %(tenant_id)s])
     and m.purposes && %(purposes)s and m.status not in ('deleted', 'withdrawn')
     and m.type = any(%(types)s) and m.trust <> 'unverified' and m.recorded_at <= %(as_of)s
     and (m.retired_at is null or m.retired_at > %(as_of)s) and (m.expires_at is null or m.expires_at > %(as_of)s)
