@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ingatan.screening import (
     credentials,
     delimiters,
@@ -18,9 +20,20 @@ from ingatan.screening import (
 from ingatan.screening.detector import Detector, lexical
 from ingatan.types import Reason
 
+_ALL = ("en", "id", "vi")
+
+
+def _sentences(detector: Detector, reads: str) -> Detector:
+    """``detector`` of whole sentences: what is cut out of a code has no sentence around it."""
+    return replace(detector, judges_readings=False, reads=reads, languages=_ALL)
+
+
 CATALOGUE: tuple[Detector, ...] = (
     lexical("other_person", Reason.OTHER_PERSON),
-    named_persons.DETECTOR,
+    replace(
+        _sentences(named_persons.DETECTOR, "a person by name whom the sentence describes"),
+        example="a colleague's trait",
+    ),
     lexical("health", Reason.HEALTH),
     medicines.DETECTOR,
     lexical("religion", Reason.RELIGION),
@@ -35,10 +48,9 @@ CATALOGUE: tuple[Detector, ...] = (
     minors.DETECTOR,
     lexical("finance", Reason.FINANCE),
     figures.FINANCE,
-    credentials.DETECTOR,
+    *credentials.DETECTORS,
     figures.CREDENTIAL,
-    identifiers.DETECTOR,
-    figures.IDENTIFIER,
+    *identifiers.DETECTORS,
     lexical("instruction", Reason.INSTRUCTION),
     delimiters.DETECTOR,
     destinations.DETECTOR,
@@ -47,6 +59,6 @@ CATALOGUE: tuple[Detector, ...] = (
     obfuscation.DETECTOR,
     lexical("law_claim", Reason.LAW_CLAIM),
     lexical("document_fact", Reason.DOCUMENT_FACT),
-    impersonal.DETECTOR,
-    events.DETECTOR,
+    _sentences(impersonal.DETECTOR, "a sentence about the world in which nobody present occurs"),
+    _sentences(events.DETECTOR, "what a person once did or went through"),
 )
