@@ -1,8 +1,8 @@
 """What a text says once decoded: tag characters, base64, hex, percent, escapes; ROT13, leet, letters turned or spaced.
 
-Bounded in depth, number and length, so that a text cannot buy work. Judged only, never stored. A piece is decoded where
-it stands, so that the words around it still belong to it. An exact code is taken when what comes out reads as text; what
-is only a guess (ROT13, leet, reversed, spaced letters) when some of its words are common ones, which chance hardly makes.
+Bounded in depth, number and length, so that a text cannot buy work. Judged only, never stored. A piece is decoded
+where it stands, so that the words around it still belong to it. An exact code is taken when what comes out reads as
+text; ROT13 and turned letters, only guesses, when some of the words are common ones, which chance hardly makes.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
+from functools import cache
 from urllib.parse import unquote
 
 from ingatan.screening.confusables import latin
@@ -27,6 +28,7 @@ READINGS_MAX = 12
 CHARACTERS_DECODED_MAX = 4_000
 """So much of each reading is judged; of a longer text only what was decoded, without the words around it."""
 KNOWN_WORDS_MIN = 2
+"""So many different common words in ROT13 or turned round make a guess worth judging."""
 _LEET = str.maketrans("013457@$!", "oieastasi")
 _ROT13 = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
@@ -243,10 +245,13 @@ def _decoded(raw: str) -> Iterator[tuple[str, bool]]:
 
 
 def _guesses(text: str) -> Iterator[str]:
-    folded = text.lower().translate(latin()) if not text.isascii() else text
-    for guess in (text.translate(_ROT13), text[::-1], " ".join(word[::-1] for word in text.split(" "))):
-        if _reads(guess) and not _reads_alike(guess, folded):
-            yield guess
+    folded = text if text.isascii() else unaccent(text.lower().translate(latin()))
+    words = set(_WORDS.findall(folded.lower()))
+    if len(words & _rotated()) >= KNOWN_WORDS_MIN:
+        yield text.translate(_ROT13)
+    if len(words & _turned()) >= KNOWN_WORDS_MIN:
+        yield text[::-1]
+        yield " ".join(word[::-1] for word in text.split(" "))
     if _SPACED.search(text):
         yield _SPACED.sub(lambda match: re.sub(r"[ ._*|-]", "", match[0]), text)
         yield re.sub(r"(?<=\w)[ ._*|-](?=\w\b)", "", re.sub(r" {2,}", "\n", text))
@@ -254,17 +259,14 @@ def _guesses(text: str) -> Iterator[str]:
         yield _LEETISH.sub(lambda match: match[0].translate(_LEET), folded)
 
 
-def _known(text: str) -> frozenset[str]:
-    return frozenset(_COMMON.intersection(_WORDS.findall(unaccent(text.lower()))))
+@cache
+def _rotated() -> frozenset[str]:
+    return frozenset(word.translate(_ROT13) for word in _COMMON) - _COMMON
 
 
-def _reads(text: str) -> bool:
-    return len(_known(text)) >= KNOWN_WORDS_MIN
-
-
-def _reads_alike(guess: str, text: str) -> bool:
-    """Whether the guess has no common word that the text has not: letters turned round in a text of palindromes."""
-    return _known(guess) <= _known(text)
+@cache
+def _turned() -> frozenset[str]:
+    return frozenset(word[::-1] for word in _COMMON) - _COMMON
 
 
 def _text(raw: bytes) -> str:

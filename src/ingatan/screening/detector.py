@@ -13,16 +13,14 @@ from ingatan.types import Reason
 class Detector:
     """``finds(view)`` is true when the view holds what ``reason`` names. Pure and linear in the text.
 
-    ``judges_readings`` is false where a decoded piece, cut from its sentence, would mean nothing to it; ``guessed`` says
-    whether it also judges a reading that is only a guess (ROT13, leet, letters turned round or spaced).
+    ``judges_readings`` is false where a decoded piece, cut from its sentence, would mean nothing to it; ``guessed``
+    says whether it also judges a reading that is only a guess (ROT13, leet, letters turned round or spaced).
     ``reads``, ``languages`` (empty: any) and ``example``, a kind and never a value, stand on the catalogue page.
     """
 
     name: str
     reason: Reason
     finds: Callable[[View], bool]
-    judges_readings: bool = True
-    guessed: bool = False
     judges_readings: bool = True
     guessed: bool = False
     reads: str = ""

@@ -133,7 +133,8 @@ def _coded(view: View) -> bool:
 def _priced() -> re.Pattern[str]:
     """A price of a thing, and not of a person's life: a word for a price, and nobody's own."""
     return re.compile(
-        r"(?<!\w)(?:costs?|price[ds]?|priced at|pricing|subscription|licen[cs]es?|harga(?:nya)?|seharga|tarif|biaya (?:lisensi|langganan)"
+        r"(?<!\w)(?:costs?|price[ds]?|priced at|pricing|subscription|licen[cs]es?|harga(?:nya)?|seharga|tarif"
+        r"|biaya (?:lisensi|langganan)"
         r"|giá|giá bán|phí bản quyền)(?!\w)"
     )
 

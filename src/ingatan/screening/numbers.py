@@ -9,7 +9,7 @@ NUMBERS_MAX = 200
 """So many runs of digits of one text are read; more is itself a finding of the detector of numbers."""
 DIGITS_MIN = 7
 DIGITS_MAX = 40
-_RUN = re.compile(r"(?<![^\W_])[+(]{0,2}\d(?:[\s().-]{0,3}\d){6,59}(?![^\W_])")
+_RUN = re.compile(r"(?<![^\W_])[+(]{0,2}\d(?:[\s().-]{0,3}\d){6,59}(?![^\W_x]|x(?!\d))")
 _GROUP = re.compile(r"\d+")
 _CHAINED = re.compile(r"(?:[0-9a-f]{4,}-|[a-z]\w{0,40}[-_.]\w{0,10}-|\d,)$")
 _DATE = re.compile(

@@ -15,7 +15,7 @@ from ingatan.screening.numbers import Number, numbers
 from ingatan.screening.phrases import MASK
 from ingatan.text import unaccent, visible
 
-CHARACTERS_MAX = 100_000
+CHARACTERS_MAX = 20_000
 """A text is judged up to here; ``screen`` refuses what is longer."""
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.!?;:\n]|[,()\"\u201c\u201d]|--|[\u2013\u2014]")
 _STOPS = frozenset(".!?;\n")

@@ -33,20 +33,22 @@ from ingatan.screening.identifiers import (
     ssn,
 )
 from ingatan.screening.identifiers.kind import Kind, Span
-from ingatan.screening.view import CHARACTERS_MAX, View
+from ingatan.screening.view import View
 
-__all__ = ["DETECTORS", "KINDS", "Span", "spans"]
+__all__ = ["DETECTORS", "KINDS", "SPANNED_CHARACTERS_MAX", "Span", "spans"]
 
+SPANNED_CHARACTERS_MAX = 100_000
+"""``spans`` looks no further; a caller that masks a longer text gives it piece by piece."""
 KINDS: tuple[Kind, ...] = (
     email.KIND,
     iban.KIND,
+    network.KIND,
+    card.KIND,
     kk.KIND,
     npwp.KIND,
     bpjs.KIND,
     mst.KIND,
     insurance.KIND,
-    network.KIND,
-    card.KIND,
     nik.KIND,
     cccd.KIND,
     cmnd.KIND,
@@ -66,12 +68,12 @@ DETECTORS: tuple[Detector, ...] = tuple(kind.detector() for kind in KINDS)
 
 
 def spans(text: str) -> Sequence[Span]:
-    """Every identifier in the first ``CHARACTERS_MAX`` characters of ``text``, in order, none overlapping another.
+    """Every identifier in the first ``SPANNED_CHARACTERS_MAX`` characters of ``text``, in order; none overlap.
 
     Places are those of the raw text, also where a value is split by spaces, line ends or invisible signs or written in
     full-width digits. What is hidden in a code has no place and is not listed; ``screen`` refuses it.
     """
-    view = View(raw=text[:CHARACTERS_MAX], language="")
+    view = View(raw=text[:SPANNED_CHARACTERS_MAX], language="")
     taken = bytearray(len(view.raw))
     found: list[Span] = []
     for kind in KINDS:

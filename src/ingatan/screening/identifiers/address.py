@@ -34,7 +34,8 @@ def _addresses() -> re.Pattern[str]:
         r"|\b\d{1,4}[a-z]?,? (?:jalan|jl|jln|gang|gg|lorong)\b\.? \w"
         r"|\b(?:jalan|jl|jln)\.? [^.!?\n,]{2,40},? no(?:mor)?\.? ?\d"
         r"|\b\d{1,4}[a-z]?,? (?:[\w'-]+ ){1,3}?(?:street|road|avenue|lane|drive|crescent|boulevard)\b"
-        r"|(?<!\w)(?:số|so) (?:nhà |nha )?\d{1,4}[a-z]?(?:/\d+)*,? (?:đường|phố|ngõ|ngách|hẻm|kiệt|duong|ngo|hem|kiet)(?!\w)"
+        r"|(?<!\w)(?:số|so) (?:nhà |nha )?\d{1,4}[a-z]?(?:/\d+)*,?"
+        r" (?:đường|phố|ngõ|ngách|hẻm|kiệt|duong|ngo|hem|kiet)(?!\w)"
         r"|\b-?\d{1,3}\.\d{4,},\s?-?\d{1,3}\.\d{4,}"
     )
 

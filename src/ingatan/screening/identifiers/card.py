@@ -12,7 +12,7 @@ WORDS = (
     r"|kartu (?:kredit|debit|atm)|(?:no|nomor)\.? ?kartu|the (?:tin dung|ghi no|atm|visa|ngan hang)|so the"
 )
 _ISSUER = re.compile(
-    r"4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[689])\d{11,16}|(?:352[89]|35[3-8])\d{12,15}"
+    r"4\d{12}(?:\d{3}){0,2}|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3(?:0[0-5]|[689])\d{11,16}|35\d{14,17}"
     r"|(?:2131|1800)\d{11}|6(?:011|4[4-9]|5)\d{12,15}|62\d{14,17}|(?:50|5[6-9]|6\d)\d{10,17}|9[27]\d{14,17}"
 )
 """Prefixes and lengths by network (ISO/IEC 7812 ranges as the networks publish them)."""

@@ -6,8 +6,8 @@ from ingatan.screening.identifiers.kind import numbered
 
 PROVINCE_MAX = 96
 WORDS = (
-    r"cccd|can cuoc(?: cong dan)?|so dinh danh|dinh danh ca nhan|chung minh(?: nhan dan| thu)?|cmnd|cmt|cmtnd|giay to tuy"
-    r" than|citizen id(?:entity)?|national id"
+    r"cccd|can cuoc(?: cong dan)?|so dinh danh|dinh danh ca nhan|chung minh(?: nhan dan| thu)?|cmnd|cmt|cmtnd"
+    r"|giay to tuy than|citizen id(?:entity)?|national id"
 )
 
 

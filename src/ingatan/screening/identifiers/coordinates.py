@@ -13,10 +13,12 @@ from ingatan.screening.view import View
 @cache
 def _pattern() -> re.Pattern[str]:
     degrees = r"\d{1,3}\s?[°º]\s?(?:\d{1,2}(?:\.\d{1,6})?\s?['′’]\s?)?(?:\d{1,2}(?:\.\d{1,6})?\s?(?:[\"″”]|'')\s?)?"
+    latitude, longitude = r"[-+]?(?:[0-8]?\d|90)\.\d{4,15}", r"[-+]?(?:1[0-7]\d|180|\d?\d)\.\d{4,15}"
     return re.compile(
-        r"(?<![\w.])[-+]?(?:[0-8]?\d|90)\.\d{4,15}°?\s{0,2}[ns]?\s{0,2}[,; /]\s{0,2}[-+]?(?:1[0-7]\d|180|\d?\d)\.\d{4,15}(?!\w)"
+        rf"(?<![\w.]){latitude}°?\s{{0,2}}[ns]?\s{{0,2}}[,; /]\s{{0,2}}{longitude}(?!\w)"
         rf"|(?<!\w){degrees}(?:[ns]|lu|ls|b)[\s,;]{{0,3}}{degrees}(?:[ewo]|bt|bb|đ|t)(?!\w)"
-        r"|(?<!\w)(?:lat(?:itude)?|lintang|vĩ độ)\W{1,3}[-+]?\d{1,2}\.\d{3,15}\W{1,4}(?:lo?ng?(?:itude)?|bujur|kinh độ)\W{1,3}[-+]?\d{1,3}\.\d{3,15}"
+        r"|(?<!\w)(?:lat(?:itude)?|lintang|vĩ độ)\W{1,3}[-+]?\d{1,2}\.\d{3,15}\W{1,4}"
+        r"(?:lo?ng?(?:itude)?|bujur|kinh độ)\W{1,3}[-+]?\d{1,3}\.\d{3,15}"
     )
 
 

@@ -14,7 +14,10 @@ _SIGNS = ("@", "at", "a còng", "a cong")
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    zone = r"(?:com|net|org|id|vn|io|edu|gov|example|test|co|info|me|dev|app|mail|uk|de|fr|xyz|biz|local|ai|sg|my|jp|au|eu)"
+    zone = (
+        r"(?:com|net|org|id|vn|io|edu|gov|example|test|co|info|me|dev|app|mail|uk|de|fr|xyz|biz|local|ai|sg|my|jp|au"
+        r"|eu)"
+    )
     return re.compile(
         r"(?<![\w.+-])[\w.+%'-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}"
         r"|(?<![\w.+-])[\w.+-]{1,64}\s?(?:@|[(\[{]\s?at\s?[)\]}]| at | a còng | a cong )\s?[\w-]{1,64}"

@@ -18,14 +18,14 @@ WORDS = (
 @cache
 def _card() -> re.Pattern[str]:
     letters = (
-        "dn|hx|ch|nn|tk|hc|xk|ht|tb|no|ct|xb|tn|cs|xn|mv|te|bt|hn|dt|dk|xd|ts|tc|tq|ta|ty|hg|ls|pv|cb|kc|hd|cn|hs|sv|gb"
-        "|gd|cc|ck|cd|ca|cy"
+        "DN|HX|CH|NN|TK|HC|XK|HT|TB|NO|CT|XB|TN|CS|XN|MV|TE|BT|HN|DT|DK|XD|TS|TC|TQ|TA|TY|HG|LS|PV|CB|KC|HD|CN|HS|SV|GB"
+        "|GD|CC|CK|CD|CA|CY"
     )
     return re.compile(rf"(?<![^\W_])(?:{letters})[ -]?[1-5][ -]?\d{{2}}(?:[ .-]?\d){{10}}(?![^\W_])")
 
 
 def _places(view: View) -> Iterator[tuple[int, int]]:
-    for match in _card().finditer(view.mapped.folded):
+    for match in _card().finditer(view.mapped.text):
         yield match.start(), match.end()
     for number in view.numbers:
         if len(number.digits) == 10 and beside(view, number.start, number.end, WORDS):
