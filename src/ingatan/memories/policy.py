@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from enum import Enum
@@ -93,15 +94,27 @@ def _decide(candidate: Candidate, context: PolicyContext) -> Decision:
     return replace(decision, slot=candidate.slot)
 
 
+def screened(memory: Memory) -> tuple[Reason, ...]:
+    """Why a memory's text or its quotes may not be stored, as of this release; empty if they may."""
+    quotes = tuple(evidence.quote for evidence in memory.evidence)
+    return _reasons(memory.text, quotes, language=memory.language, recurring=memory.slot == slots.Slot.INTEREST)
+
+
 def _screened(candidate: Candidate, grounding: Grounding) -> tuple[Reason, ...]:
-    """Why the text or a quote kept with it may not be stored. The bare name of a law, or a question about it, claims
-    nothing: where a recurring subject is cited, only the text can claim something about the law or a document."""
-    language = candidate.language
-    if not candidate.recurring:
-        findings = screen((grounding.text, *grounding.quotes), language=language)
+    """Why the text or a quote kept with it may not be stored."""
+    return _reasons(
+        grounding.text, grounding.quotes, language=candidate.language, recurring=candidate.recurring
+    )
+
+
+def _reasons(text: str, quotes: Sequence[str], *, language: str, recurring: bool) -> tuple[Reason, ...]:
+    """The bare name of a law, or a question about it, claims nothing: where a recurring subject is cited, only the text
+    can claim something about the law or a document."""
+    if not recurring:
+        findings = screen((text, *quotes), language=language)
     else:
-        cited = screen(grounding.quotes, language=language)
-        findings = (*screen((grounding.text,), language=language), *(f for f in cited if f.reason not in _CLAIMS))
+        cited = screen(quotes, language=language)
+        findings = (*screen((text,), language=language), *(f for f in cited if f.reason not in _CLAIMS))
     return tuple(dict.fromkeys(finding.reason for finding in findings))
 
 

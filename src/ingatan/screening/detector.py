@@ -28,7 +28,7 @@ class Detector:
     example: str = ""
 
 
-def lexical(label: str, reason: Reason) -> Detector:
+def lexical(label: str, reason: Reason, example: str) -> Detector:
     """A detector over the word lists ``label`` of ``languages/*/screening.toml``."""
     return Detector(
         name=f"words.{label}",
@@ -37,4 +37,5 @@ def lexical(label: str, reason: Reason) -> Detector:
         guessed=True,
         reads=f"word patterns of the lists `{label}`",
         languages=("en", "id", "vi"),
+        example=example,
     )

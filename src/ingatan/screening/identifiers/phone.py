@@ -13,7 +13,8 @@ NATIONAL = ("ID", "VN")
 WORDS = (
     r"(?:tele)?phones?(?: number| no)?|cell(?:phone)?|mobile|tel|whatsapp|wa"
     r"|call(?:ed|ing)?|dial|text me|sms|fax|hotline"
-    r"|messages? to|answer(?:ing|s)? (?:at|on)|desk|ext|reach (?:me|us|him|her|them)|contact(?: number| me| us)?|ring|telegram|zalo|viber"
+    r"|messages? to|answer(?:ing|s)? (?:at|on)|desk|ext|reach (?:me|us|him|her|them)"
+    r"|contact(?: number| me| us)?|ring|telegram|zalo|viber"
     r"|hp|handphone|hape|telp|telepon|telpon|tlp|kontak|hubungi|nomor(?:ku| saya| aku)?|telfon"
     r"|sdt|so (?:dien thoai|dt|may|phon)|dien thoai|dt|goi|lien (?:he|lac)|alo"
 )
