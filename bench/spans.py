@@ -35,7 +35,7 @@ def overlaps(found: Span, labelled: dict[str, Any]) -> bool:
     """Whether two places share at least OVERLAP_MIN of their union."""
     start, end = labelled["start_position"], labelled["end_position"]
     shared = min(found.end, end) - max(found.start, start)
-    return shared > 0 and shared / (max(found.end, end) - min(found.start, start)) >= OVERLAP_MIN
+    return bool(shared > 0 and shared / (max(found.end, end) - min(found.start, start)) >= OVERLAP_MIN)
 
 
 def score(rows: list[dict[str, Any]]) -> tuple[Counter[str], Counter[str], Counter[str], Counter[str]]:

@@ -139,7 +139,8 @@ def screening_page() -> str:
         f"spaced; {decoding.DEPTH_MAX} codes deep, {decoding.READINGS_MAX} readings of at most "
         f"{decoding.CHARACTERS_DECODED_MAX:,} characters). What only a decoded reading shows bears its own reason and "
         f"`{Reason.OBFUSCATED.value}`. Readings that are guesses are judged by the detectors marked so. "
-        f"A text is judged up to {CHARACTERS_MAX:,} characters and refused beyond. A finding names the detector and never the value.",
+        f"A text is judged up to {CHARACTERS_MAX:,} characters and refused beyond. "
+        "A finding names the detector and never the value.",
         "",
         "| detector | reason | what it reads | languages | for example | guesses |",
         "|---|---|---|---|---|---|",

@@ -102,9 +102,7 @@ def screened(memory: Memory) -> tuple[Reason, ...]:
 
 def _screened(candidate: Candidate, grounding: Grounding) -> tuple[Reason, ...]:
     """Why the text or a quote kept with it may not be stored."""
-    return _reasons(
-        grounding.text, grounding.quotes, language=candidate.language, recurring=candidate.recurring
-    )
+    return _reasons(grounding.text, grounding.quotes, language=candidate.language, recurring=candidate.recurring)
 
 
 def _reasons(text: str, quotes: Sequence[str], *, language: str, recurring: bool) -> tuple[Reason, ...]:

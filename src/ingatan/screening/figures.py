@@ -6,6 +6,7 @@ import re
 from functools import cache
 
 from ingatan.screening.detector import Detector
+from ingatan.screening.numbers import of_work
 from ingatan.screening.view import View
 from ingatan.types import Reason
 
@@ -21,15 +22,6 @@ def _harmless() -> re.Pattern[str]:
     return re.compile(
         r"(?:19|20)\d\d[ -]?(?:0\d|1[0-2])[ -]?[0-3]\d.*|[0-3]?\d[ -][01]?\d[ -](?:19|20)\d\d.*"
         r"|(?:19|20)\d\d ?- ?(?:19|20)\d\d"
-    )
-
-
-@cache
-def _thing() -> re.Pattern[str]:
-    return re.compile(
-        r"(?<!\w)(?:order|project|ticket|invoice|tracking|case|file|issue|commit|revision|sha|hash|branch|uuid|guid|job|build|serial|isbn|proyek|pesanan|tiket"
-        r"|faktur|resi|surat|đơn hàng|dự án|vận đơn|công văn)"
-        r"(?: (?:number|no|id|nomor|số|mã))?\.?(?: (?:is|adalah|là|itu))? ?$"
     )
 
 
@@ -65,7 +57,7 @@ def _opens() -> re.Pattern[str]:
 @cache
 def _money() -> re.Pattern[str]:
     number = (
-        r"(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|twenty|thirty|forty|fifty|hundred|few|se"
+        r"(?:\d[\d.,]{0,24}|one|two|three|four|five|six|seven|eight|nine|ten|twenty|thirty|forty|fifty|hundred|few|se"
         r"|satu|dua|tiga|empat|lima|enam|tujuh|delapan|sembilan|sepuluh|belas|puluh|ratus|setengah"
         r"|một|hai|ba|bốn|năm|sáu|bảy|tám|chín|mười|mươi|trăm|chục|vài|mấy)"
     )
@@ -109,7 +101,7 @@ def _counted() -> re.Pattern[str]:
 
 def _of_work(text: str, start: int, end: int) -> bool:
     """Whether text[start:end] is a thing of work by the word before it or what it counts by the word after it."""
-    return bool(_thing().search(text[max(0, start - 40) : start]) or _counted().match(text, end))
+    return bool(of_work(text, start) or _counted().match(text, end))
 
 
 def _coded(view: View) -> bool:
@@ -117,7 +109,7 @@ def _coded(view: View) -> bool:
     if _opens().search(text):
         return True
     if any(
-        not _named().fullmatch(match[0]) and not _thing().search(text[max(0, match.start() - 40) : match.start()])
+        not _named().fullmatch(match[0]) and not of_work(text, match.start())
         for match in _mixed().finditer(text)
     ):
         return True

@@ -39,7 +39,7 @@ def mapped(raw: str) -> Mapped:
             origins.append(at)
     table = latin()
     folded = [_folded(sign).translate(table) for sign in signs]
-    same = len(origins) == len(raw)
+    same = origins == list(range(len(raw)))
     return Mapped("".join(signs), "".join(folded), () if same else tuple(origins))
 
 

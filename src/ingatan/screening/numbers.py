@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 NUMBERS_MAX = 200
 """So many runs of digits of one text are read; more is itself a finding of the detector of numbers."""
 DIGITS_MIN = 7
 DIGITS_MAX = 40
+THING_CHARACTERS = 40
 _RUN = re.compile(r"(?<![^\W_])[+(]{0,2}\d(?:[\s().-]{0,3}\d){6,59}(?![^\W_x]|x(?!\d))")
 _GROUP = re.compile(r"\d+")
 _CHAINED = re.compile(r"(?:[0-9a-f]{4,}-|[a-z]\w{0,40}[-_.]\w{0,10}-|\d,)$")
 _DATE = re.compile(
     r"(?:19|20)\d\d[-./ ]\d{1,2}[-./ ]\d{1,2}(?:[ T]\d.*)?|\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)\d\d(?: .*)?"
+    r"|\d{2}-\d{4}-(?:19|20)\d\d"
 )
 _SHAPES = frozenset({(4, 4, 4, 4), (4, 6, 5), (6, 6, 4), (6, 4, 6), (3, 3, 3, 3)})
 """Groupings in which a number within a longer run is still read as one: cards, NIK, citizen numbers."""
@@ -32,7 +35,7 @@ class Number:
 
     @property
     def date(self) -> bool:
-        """Whether it is a date, perhaps with a time."""
+        """Whether it is a date, perhaps with a time, or a standard with its year."""
         return bool(_DATE.fullmatch(self.written.strip()))
 
     @property
@@ -77,3 +80,18 @@ def _readings(folded: str, start: int, end: int) -> list[Number]:
 def _number(folded: str, start: int, end: int, *, whole: bool) -> Number:
     written = folded[start:end]
     return Number(start, end, "".join(c for c in written if c.isdecimal()), written, whole)
+
+
+@cache
+def _thing() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<!\w)(?:order|project|ticket|invoice|tracking|case|file|issue|commit|revision|sha|hash|branch|uuid|guid"
+        r"|job|build|serial|isbn|proyek|pesanan|tiket"
+        r"|faktur|resi|surat|đơn hàng|dự án|vận đơn|công văn)"
+        r"(?: (?:number|no|id|nomor|số|mã))?\.?(?: (?:is|adalah|là|itu))?\W{0,2}$"
+    )
+
+
+def of_work(folded: str, start: int) -> bool:
+    """Whether a word for a thing of work (an order, a ticket, a build) stands right before ``start``."""
+    return _thing().search(folded, max(0, start - THING_CHARACTERS), start) is not None

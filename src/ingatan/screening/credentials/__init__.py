@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ingatan.screening.credentials import connections, keys, spoken, tokens
+from ingatan.screening.credentials import connections, entropy, keys, spoken, tokens
 from ingatan.screening.detector import Detector
 
 __all__ = ["DETECTORS"]
 
-DETECTORS: tuple[Detector, ...] = (tokens.DETECTOR, keys.DETECTOR, connections.DETECTOR, spoken.DETECTOR)
+DETECTORS: tuple[Detector, ...] = (
+    tokens.DETECTOR,
+    entropy.DETECTOR,
+    keys.DETECTOR,
+    connections.DETECTOR,
+    spoken.DETECTOR,
+)

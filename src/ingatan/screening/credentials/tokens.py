@@ -6,9 +6,7 @@ with those taken out; a first part of it alone, in a sentence of its own, still 
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from functools import cache
 
 from ingatan.screening.detector import Detector
@@ -75,14 +73,6 @@ FORMS: tuple[tuple[str, str, str], ...] = (
 """``W`` stands for a letter or digit, ``D`` for "a digit within the next signs": ordinary names have none."""
 _BREAKS = re.compile(r"[\s\u200b]+")
 _SENTENCE = re.compile(r"(?<=\w)[.,;]\s")
-_TURN = re.compile(r"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
-_DENSE = re.compile(
-    r"(?<![\w+/=.@-])(?=[\w+/=-]{0,80}\d)(?=[\w+/=-]{0,80}[a-z])(?=[\w+/=-]{0,80}[A-Z])[\w+/=-]{28,200}"
-)
-ENTROPY_BITS_MIN = 4.0
-"""Shannon entropy a sign from which a long run of mixed letters and digits reads as made by chance, not by people."""
-TURNS_SHARE_MIN = 0.33
-"""So often, by length, a run turns from small letters to capitals or digits; names in camel case turn less."""
 
 
 @cache
@@ -97,26 +87,11 @@ def _hint() -> re.Pattern[str]:
     return re.compile(r"[A-Za-z0-9][_.:/=-][A-Za-z0-9]|[A-Z]{4}|[A-Za-z]\d|\d[A-Za-z]|AI")
 
 
-def entropy(run: str) -> float:
-    """Shannon entropy of the signs of ``run``, in bits a sign."""
-    length = len(run)
-    return -sum(count / length * math.log2(count / length) for count in Counter(run).values())
-
-
-def dense(text: str) -> bool:
-    """Whether a long run of letters of both cases and digits reads as made by chance; paths and names do not."""
-    for match in _DENSE.finditer(text):
-        run = match[0].strip("=")
-        if len(_TURN.findall(run)) >= len(run) * TURNS_SHARE_MIN and entropy(run) >= ENTROPY_BITS_MIN:
-            return True
-    return False
-
-
 def _finds(view: View) -> bool:
     for text in dict.fromkeys((view.raw, view.mapped.text)):
         if not _hint().search(text):
             continue
-        if _forms().search(text) or dense(text):
+        if _forms().search(text):
             return True
         joined = _BREAKS.sub("", text)
         if joined != text and _forms().search(joined):
@@ -128,6 +103,6 @@ DETECTOR = Detector(
     name="credential.token",
     reason=Reason.CREDENTIAL,
     finds=_finds,
-    reads="tokens and keys of " + ", ".join(sorted({name for name, _, _ in FORMS})) + "; long runs of high entropy",
+    reads="tokens and keys of " + ", ".join(sorted({name for name, _, _ in FORMS})),
     example="an access token of a code host",
 )

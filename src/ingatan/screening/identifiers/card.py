@@ -33,6 +33,7 @@ KIND = numbered(
     "card",
     lengths=frozenset(range(12, 20)),
     bare=_bare,
+    checked=True,
     words=WORDS,
     reads="12 to 19 digits by issuer and checksum, or any beside a word for a card",
     example="the number of a credit card",

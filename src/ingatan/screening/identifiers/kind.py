@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from ingatan.screening.detector import Detector
-from ingatan.screening.numbers import Number
+from ingatan.screening.numbers import Number, of_work
 from ingatan.screening.view import View
 from ingatan.text import unaccent
 from ingatan.types import Reason
@@ -96,8 +96,11 @@ def numbered(
     reads: str,
     example: str,
     languages: tuple[str, ...] = (),
+    checked: bool = False,
 ) -> Kind:
     """A kind written as digits of some ``lengths``: ``bare`` speaks for itself, any other only beside ``words``.
+
+    Without a checksum (``checked``) a number that a thing of work bears, such as an order, is none.
 
     ``words`` is a pattern over text without marks; empty where no word helps.
     """
@@ -106,7 +109,8 @@ def numbered(
         for number in view.numbers:
             if len(number.digits) not in lengths or number.date:
                 continue
-            if bare(number) or (words and beside(view, number.start, number.end, words)):
+            alone = bare(number) and (checked or not of_work(view.mapped.folded, number.start))
+            if alone or (words and beside(view, number.start, number.end, words)):
                 yield number.start, number.end
 
     return Kind(name=name, places=places, reads=reads, example=example, languages=languages)

@@ -18,6 +18,7 @@ KIND = numbered(
     "mst",
     lengths=frozenset({10, 12, 13}),
     bare=_bare,
+    checked=True,
     words=r"mst|ma so thue|tax (?:code|id|number)|thue ca nhan",
     reads="10 digits, a hyphen and 3 by checksum, or 10, 12 or 13 beside a word for it",
     example="a taxpayer's number",

@@ -20,6 +20,7 @@ KIND = numbered(
     "npwp",
     lengths=frozenset({15, 16}),
     bare=_bare,
+    checked=True,
     words=r"npwp\d*|(?:no|nomor)\.? ?(?:pokok )?wajib pajak|tax (?:id|number|no)|nomor pajak",
     reads="15 digits in the written form, 16 with 0 in front by checksum, or 15 or 16 beside a word for it",
     example="a taxpayer's number",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ingatan.screening.identifiers.kind import Kind, beside, library
-from ingatan.screening.numbers import Number
+from ingatan.screening.numbers import Number, of_work
 from ingatan.screening.view import View
 
 NATIONAL = ("ID", "VN")
@@ -42,7 +42,8 @@ def _places(view: View) -> Iterator[tuple[int, int]]:
     for number in view.numbers:
         if not 7 <= len(number.digits) <= 15 or number.date or not (number.whole or len(number.digits) >= 9):
             continue
-        known = (len(number.digits) >= 9 and dialled(number)) or (
+        alone = len(number.digits) >= 9 and dialled(number) and not of_work(view.mapped.folded, number.start)
+        known = alone or (
             not number.amount and beside(view, number.start, number.end, WORDS)
         )
         if known or _north_american(number):
