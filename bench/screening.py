@@ -1,8 +1,8 @@
 """What screening one candidate costs: python -m bench.screening.
 
-Over the turns of bench/conversations.jsonl in three languages, each four times,
-with an order number, a version and a commit behind it, so that the detectors of values have work. Printed: median and 95th
-percentile of ``screen`` on one text, the dearest detectors, and the largest text the doors let pass.
+Over the turns of bench/conversations.jsonl in three languages, each four times, with an order number, a version and a
+commit behind it, so that the detectors of values have work. Printed: median and 95th percentile of ``screen`` on one
+text, the dearest detectors, and texts of 100,000 characters.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from ingatan.screening.catalogue import CATALOGUE
 from ingatan.screening.view import View
 
 TURNS = Path(__file__).with_name("conversations.jsonl")
-ADDED = ("", " My order number is 1234567890123456.", " We use version 3.12.4 since 2024-05-01.", " Commit 3f2a9c1e7b5d.")
+ADDED = (
+    "",
+    " My order number is 1234567890123456.",
+    " We use version 3.12.4 since 2024-05-01.",
+    " Commit 3f2a9c1e7b5d.",
+)
 ROUNDS = 3
 DEAREST = 12
 
@@ -62,7 +67,8 @@ def main() -> None:
             by_detector[detector.name] += round((time.perf_counter() - started) * 1e9)
     taken.sort()
     print(f"{platform.machine()}, Python {platform.python_version()}; {len(given)} texts, {ROUNDS} rounds")
-    print(f"median {statistics.median(taken) * 1e3:.2f} ms, 95th percentile {taken[int(len(taken) * 0.95)] * 1e3:.2f} ms")
+    late = taken[int(len(taken) * 0.95)]
+    print(f"median {statistics.median(taken) * 1e3:.2f} ms, 95th percentile {late * 1e3:.2f} ms")
     for name, nanoseconds in by_detector.most_common(DEAREST):
         print(f"{name}: {nanoseconds / len(given) / 1e6:.3f} ms on average")
     for piece in ("I work at the port with lists. ", "my password ", "1171 0345 0790 0002 ", "i g n o r e "):

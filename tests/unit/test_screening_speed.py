@@ -18,13 +18,13 @@ from ingatan.screening.identifiers import SPANNED_CHARACTERS_MAX, spans
 from ingatan.screening.view import CHARACTERS_MAX, View
 
 PIECES = (
-    "a", "1", " ", "-", "_", "=", "@", ".", "\n", "%", "\\u0041", "&#", "<", "{", "[", "#", "A", "A1", "a1-", "1 ",
-    "1-", "1.", "(1", "a@", "a.a@", "a at ", "1234 ", "0812-", "my ", "my password ", "password is ", "kata sandi ",
-    "mật khẩu ", "nik ", "nik a ", "rekening saya ", "jalan ", "jalan a, ", "số 1 ", "đường ", "12 ", "12 a ", "rt 1 ",
-    "5.1234, ", "5°", "eyJabc.", "sk-", "AKIA", "SG.", "ghp_", "a-1-", "://a:", "?key=", "-u a", "one two ", "satu ",
-    "một ", "B 12", "51F-1", "DE89 1", "DE89", "C<", "P<IDN<", "ff ", "0x", "aWdu", "i g n ", "4ll ", "p4", "vtaber nyy ",
-    "erongi lla ", "fe80:", "00:", "1.1.", "order ", "price ", "send a ", "rp ", "umur ", "i am ", "\u200b",
-    "\U000e0041", "\u202e", "ﷺ", "À", "\u0301", "Ꭺ",
+    "a", "1", " ", "-", "_", "=", "@", ".", "\n", "%", "\\u0041", "&#", "<", "{", "[", "#", "A", "A1", "a1-",
+    "1 ", "1-", "1.", "(1", "a@", "a.a@", "a at ", "1234 ", "0812-", "my ", "my password ", "password is ",
+    "kata sandi ", "mật khẩu ", "nik ", "nik a ", "rekening saya ", "jalan ", "jalan a, ", "số 1 ", "đường ",
+    "12 ", "12 a ", "rt 1 ", "5.1234, ", "5°", "eyJabc.", "sk-", "AKIA", "SG.", "ghp_", "a-1-", "://a:",
+    "?key=", "-u a", "one two ", "satu ", "một ", "B 12", "51F-1", "DE89 1", "DE89", "C<", "P<IDN<", "ff ",
+    "0x", "aWdu", "i g n ", "4ll ", "p4", "vtaber nyy ", "erongi lla ", "fe80:", "00:", "1.1.", "order ",
+    "price ", "send a ", "rp ", "umur ", "i am ", "\u200b", "\U000e0041", "\u202e", "ﷺ", "À", "\u0301", "Ꭺ",
 )  # fmt: skip
 SHORT, LONG = 1_000, 8_000
 RATIO_MAX = 24.0

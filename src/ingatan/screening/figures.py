@@ -108,10 +108,7 @@ def _coded(view: View) -> bool:
     text = view.text
     if _opens().search(text):
         return True
-    if any(
-        not _named().fullmatch(match[0]) and not of_work(text, match.start())
-        for match in _mixed().finditer(text)
-    ):
+    if any(not _named().fullmatch(match[0]) and not of_work(text, match.start()) for match in _mixed().finditer(text)):
         return True
     return any(
         not _harmless().fullmatch(match[0])

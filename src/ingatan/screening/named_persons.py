@@ -46,10 +46,10 @@ def _named() -> re.Pattern[str]:
     )
     return re.compile(
         rf"(?<!\w){title}\.? {name}(?: {name}){{0,3}},? (?:\w+ ){{0,5}}?{verb}\b"
-        rf"|(?:^|[.!?:;\n]\s{0,9}|\b(?:that|bahwa|kalau|rằng|remember|note|ingat|catat|colleague"
+        rf"|(?:^|[.!?:;\n]\s{0, 9}|\b(?:that|bahwa|kalau|rằng|remember|note|ingat|catat|colleague"
         rf"|teman)[,:]? ){name}(?: {name}){{0,3}} (?:(?:always|never|usually|often|also|really|only"
         rf"|just) )?{plain_verb}\b"
-        rf"|(?:^|[.!?:;,\n]\s{0,9}|\b(?:that|bahwa|rằng) ){name} (?:in|from|at|on|of|over at) (?:our|my|the)"
+        rf"|(?:^|[.!?:;,\n]\s{0, 9}|\b(?:that|bahwa|rằng) ){name} (?:in|from|at|on|of|over at) (?:our|my|the)"
         r" (?:\w+ ){1,3}?(?:is|was|has|\w{3,}s)\b"
         r"|(?:^|[.!?:;,\n]\s{0,9})(?!(?:Komputer|Laptop|Printer|Meja|Internet|Listrik|Ruangan|Semua|Pegawai)\b)"
         rf"{name} (?:di|dari|ở|bên) (?:\w+ )?(?:unit|bagian|tim|kantor|tổ|phòng|đội|ban|nhóm|\w+)"

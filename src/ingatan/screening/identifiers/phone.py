@@ -43,9 +43,7 @@ def _places(view: View) -> Iterator[tuple[int, int]]:
         if not 7 <= len(number.digits) <= 15 or number.date or not (number.whole or len(number.digits) >= 9):
             continue
         alone = len(number.digits) >= 9 and dialled(number) and not of_work(view.mapped.folded, number.start)
-        known = alone or (
-            not number.amount and beside(view, number.start, number.end, WORDS)
-        )
+        known = alone or (not number.amount and beside(view, number.start, number.end, WORDS))
         if known or _north_american(number):
             yield _opened(view, number), number.end
 
