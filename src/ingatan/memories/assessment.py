@@ -7,15 +7,16 @@ transaction, and decides under the lock over the state of that moment.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
 from ingatan.memories.grounding import Grounding, ground
+from ingatan.memories.slots import Slot
 from ingatan.memories.statement import is_statement
 from ingatan.screening import screen
 from ingatan.text import visible
-from ingatan.types import Candidate, Operation, Reason, SourceKind, Turn
+from ingatan.types import Candidate, Memory, Operation, Reason, SourceKind, Turn
 
 SENTENCES_MAX = 2
 """Of so many sentences one is kept; more are refused, because what is remembered is one sentence (S1)."""
@@ -64,13 +65,23 @@ def _first_sentence(candidate: Candidate, grounding: Grounding) -> Grounding:
     return grounding if kept is None else replace(grounding, text=kept, quotes=(*grounding.quotes, text))
 
 
+def screened(memory: Memory) -> tuple[Reason, ...]:
+    """Why a memory's text or its quotes may not be stored, as of this release; empty if they may."""
+    quotes = tuple(evidence.quote for evidence in memory.evidence)
+    return _reasons(memory.text, quotes, language=memory.language, recurring=memory.slot == Slot.INTEREST)
+
+
 def _screened(candidate: Candidate, grounding: Grounding) -> tuple[Reason, ...]:
-    """Why the text or a quote kept with it may not be stored. The bare name of a law, or a question about it, claims
-    nothing: where a recurring subject is cited, only the text can claim something about the law or a document."""
-    language = candidate.language
-    if not candidate.recurring:
-        findings = screen((grounding.text, *grounding.quotes), language=language)
+    """Why the text or a quote kept with it may not be stored."""
+    return _reasons(grounding.text, grounding.quotes, language=candidate.language, recurring=candidate.recurring)
+
+
+def _reasons(text: str, quotes: Sequence[str], *, language: str, recurring: bool) -> tuple[Reason, ...]:
+    """The bare name of a law, or a question about it, claims nothing: where a recurring subject is cited, only the text
+    can claim something about the law or a document."""
+    if not recurring:
+        findings = screen((text, *quotes), language=language)
     else:
-        cited = screen(grounding.quotes, language=language)
-        findings = (*screen((grounding.text,), language=language), *(f for f in cited if f.reason not in _CLAIMS))
+        cited = screen(quotes, language=language)
+        findings = (*screen((text,), language=language), *(f for f in cited if f.reason not in _CLAIMS))
     return tuple(dict.fromkeys(finding.reason for finding in findings))
