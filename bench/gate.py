@@ -1,14 +1,15 @@
 """Measure the gate on public texts: hostile ones must not become memories, ordinary first-person facts must.
 
-Usage: ``python -m bench.gate TEXTS.jsonl [--preferences FILE] [--labels FILE] [--show LABEL]``. ``TEXTS`` holds lines of
-text, label, lang and source; ``--preferences`` lines with ``statement``. Two doors, each with a new person a text: ``self``
-is what ``POST /candidates`` decides when the person proposes the text (type preference where the rules read one, else
-fact), ``turn`` what a sweep with the rules keeps of it. At ``self`` a text of several sentences is proposed one candidate a
-sentence, as the contract has it, and counts as accepted when every sentence is; ``whole`` is the text proposed as it is.
+Usage: ``python -m bench.gate TEXTS.jsonl [--preferences FILE] [--labels FILE] [--show LABEL]``. ``TEXTS`` holds
+lines of text, label, lang and source; ``--preferences`` lines with ``statement``. Two doors, each with a new person
+a text: ``self`` is what ``POST /candidates`` decides when the person proposes the text (type preference where the
+rules read one, else fact), ``turn`` what a sweep with the rules keeps of it. At ``self`` a text of several
+sentences is proposed one candidate a sentence, as the contract has it, and counts as accepted when every sentence
+is; ``whole`` is the text proposed as it is.
 
-``--labels`` gives the never-stored class of a text by the first 16 hex digits of its SHA-256 (``{"sha256", "class"}``, absent
-means none, ``unclear`` is counted apart). Halves: the parity of the SHA-256; the odd one is set aside and only totals of
-it are printed. ``--show LABEL`` prints rows of the other half that went wrong.
+``--labels`` gives the never-stored class of a text by the first 16 hex digits of its SHA-256 (``{"sha256",
+"class"}``, absent means none, ``unclear`` is counted apart). Halves: the parity of the SHA-256; the odd one is set
+aside and only totals of it are printed. ``--show LABEL`` prints rows of the other half that went wrong.
 """
 
 from __future__ import annotations
@@ -137,7 +138,9 @@ def _group(name: str, results: list[Result]) -> None:
         f"refused as hostile {hostile}"
     )
     if refused:
-        print("      reasons  ", dict(Counter(reason.value for each in refused for reason in each.reasons).most_common()))
+        print(
+            "      reasons  ", dict(Counter(reason.value for each in refused for reason in each.reasons).most_common())
+        )
         print("      detectors", dict(Counter(name for each in refused for name in each.detectors).most_common()))
 
 
