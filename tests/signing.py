@@ -8,16 +8,16 @@ from typing import Any
 from uuid import uuid4
 
 from joserfc import jws
-from joserfc.jwk import ECKey, OKPKey
+from joserfc.jwk import ECKey, KeyParameters, OKPKey
 
 
 class Signer:
     """Signs compact JWS. ``source_id`` and ``tenant_id`` are filled in once the source is registered."""
 
     def __init__(self, *, curve: str = "Ed25519", kid: str = "one") -> None:
-        parameters = {"kid": kid}
+        parameters: KeyParameters = {"kid": kid}
         if curve == "Ed25519":
-            self.key: OKPKey | ECKey = OKPKey.generate_key(curve, parameters)
+            self.key: OKPKey | ECKey = OKPKey.generate_key("Ed25519", parameters)
         else:
             self.key = ECKey.generate_key("P-256", parameters)
         self.algorithm = "Ed25519" if curve == "Ed25519" else "ES256"

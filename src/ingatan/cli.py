@@ -197,6 +197,30 @@ def _abandoned(running: Any, requeue: UUID | None, as_json: bool) -> None:
 
 
 @app.command()
+def rescan(
+    close: Annotated[bool, typer.Option("--close", help="Close what is refused now; without it only report.")] = False,
+    data_dir: DataDirectory = None,
+    as_json: AsJson = False,
+) -> None:
+    """Screen every memory of every tenant again, as after an upgrade: counts and ids by reason, never a text.
+
+    What was closed stays in its closed rows until it is erased ('ingatan erase --memory').
+    """
+    from ingatan import rescan as rescans  # noqa: PLC0415 - only this command needs it
+
+    with _explained(), _app(data_dir) as running:
+        found = rescans.rescan(
+            running.database,
+            running.audit,
+            close=close,
+            tell=lambda read: typer.echo(f"{read} memories read ...", err=True),
+        )
+        lines = [f"{each.tenant_id} {each.memory_id}: {', '.join(each.reasons)}" for each in found.listed]
+        counts = f"{found.memories} memories of {found.owners} people, {found.refused} refused now"
+        _say("\n".join([*lines, f"Read {counts}, {found.closed} closed."]), found.as_json(), as_json)
+
+
+@app.command()
 def erase(
     subject: Annotated[str | None, typer.Option("--subject", help="Everything remembered about this person.")] = None,
     memory: Annotated[UUID | None, typer.Option("--memory", help="Only this memory (needs --subject).")] = None,

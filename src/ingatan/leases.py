@@ -5,6 +5,8 @@ Leading saves work; nothing relies on it for correctness.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from uuid import UUID
@@ -12,6 +14,8 @@ from uuid import UUID
 from ingatan.storage.database import Database
 
 LEASE_SECONDS = 120.0
+RENEWED_AFTER_SECONDS = 10.0
+"""So long a lease just taken is believed without asking again."""
 
 
 class Leadership:
@@ -21,15 +25,21 @@ class Leadership:
         self._database = database
         self.name = name
         self.holder = holder
+        self._taken_at = -math.inf
 
     def take(self) -> bool:
         """Lead, or go on leading, for LEASE_SECONDS; False when another process leads."""
+        if time.monotonic() - self._taken_at < RENEWED_AFTER_SECONDS:
+            return True
         with self._database.jobs() as connection:
             keys = {"name": self.name, "holder": self.holder, "lease_seconds": LEASE_SECONDS}
-            return connection.one("sweep.lead", **keys) is not None
+            leads = connection.one("sweep.lead", **keys) is not None
+        self._taken_at = time.monotonic() if leads else -math.inf
+        return leads
 
     def resign(self) -> None:
         """Let others lead at once."""
+        self._taken_at = -math.inf
         with self._database.jobs() as connection:
             connection.run("sweep.resign", name=self.name, holder=self.holder)
 

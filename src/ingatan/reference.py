@@ -16,7 +16,9 @@ import typer
 from ingatan import __version__, access, api, cli, errors
 from ingatan.app import App
 from ingatan.memories.packet import NOTES
+from ingatan.screening import decoding
 from ingatan.screening.catalogue import CATALOGUE
+from ingatan.screening.view import CHARACTERS_MAX
 from ingatan.settings import LEGACY_PREFIX, PREFIX, Group, Settings
 from ingatan.types import NEVER_STORED, Reason
 
@@ -111,7 +113,7 @@ def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 
 def decisions_page() -> str:
-    """Reason codes of decisions, detectors, and notes of recall."""
+    """Reason codes of decisions, and notes of recall."""
     lines = [
         "# Decisions",
         "",
@@ -120,11 +122,35 @@ def decisions_page() -> str:
     ]
     lines += ["| reason | never-stored class (S1) |", "|---|---|"]
     lines += [f"| `{reason.value}` | {'yes' if reason in NEVER_STORED else ''} |" for reason in Reason]
-    lines += ["", "## Detectors", "", "Each looks for one thing, over the text as written and a normalised view.", ""]
-    lines += ["| detector | reason |", "|---|---|"]
-    lines += [f"| `{detector.name}` | `{detector.reason.value}` |" for detector in CATALOGUE]
+    lines += ["", "What finds each of the classes in a text: [screening](screening.md)."]
     lines += ["", "## Notes of recall", "", "| note | text |", "|---|---|"]
     lines += [f"| `{note.value}` | {text} |" for note, text in NOTES.items()]
+    return "\n".join(lines) + "\n"
+
+
+def screening_page() -> str:
+    """Every detector: what it reads, for which reason, in which languages, and a kind of example."""
+    lines = [
+        "# Screening",
+        "",
+        "What refuses a text, in the order of the checks. Each detector looks for one thing: in the text as sent, in a "
+        "view of it without invisible signs, with look-alike letters and digits of every script as plain ones, and in "
+        "what it says once decoded (tag characters, base64, hex, percent, escapes, ROT13, leet, letters turned or "
+        f"spaced; {decoding.DEPTH_MAX} codes deep, {decoding.READINGS_MAX} readings of at most "
+        f"{decoding.CHARACTERS_DECODED_MAX:,} characters). What only a decoded reading shows bears its own reason and "
+        f"`{Reason.OBFUSCATED.value}`. Readings that are guesses are judged by the detectors marked so. "
+        f"A text is judged up to {CHARACTERS_MAX:,} characters and refused beyond. "
+        "A finding names the detector and never the value.",
+        "",
+        "| detector | reason | what it reads | languages | for example | guesses |",
+        "|---|---|---|---|---|---|",
+    ]
+    for detector in CATALOGUE:
+        languages = ", ".join(detector.languages) or "any"
+        guesses = "yes" if detector.guessed else ""
+        reads = detector.reads.replace("|", "\\|")
+        head = f"| `{detector.name}` | `{detector.reason.value}` | {reads} | {languages} "
+        lines.append(f"{head}| {detector.example} | {guesses} |")
     return "\n".join(lines) + "\n"
 
 
@@ -134,6 +160,7 @@ PAGES = {
     "routes.md": routes_page,
     "commands.md": commands_page,
     "decisions.md": decisions_page,
+    "screening.md": screening_page,
 }
 
 

@@ -27,6 +27,7 @@ from ingatan.types import Role
 from tests.acceptance.processes import run
 from tests.api.test_console import Visit
 from tests.serving import Service, serving
+from tests.signing import Signer
 
 CANARY = "zqcanary"
 
@@ -61,6 +62,7 @@ def drive(service: Service) -> list[httpx.Response]:
         answers.append(ana.patch(f"/memories/{item['id']}", json={"text": f"My wife {CANARY} is ill."}))
         answers.append(ana.patch(f"/memories/{item['id']}", json={"importance": CANARY}))
     answers += drive_the_rest(service, ana, id)
+    answers += drive_sources(service)
     if isinstance(service.embedder, WordEmbedder):
         service.embedder.down = True
     answers.append(ana.post("/recall", json={"query": f"{CANARY}!"}))
@@ -122,6 +124,42 @@ def drive_the_rest(service: Service, ana: httpx.Client, id: str) -> list[httpx.R
     metrics, verified = auditor.get("/metrics"), auditor.get("/audit/verify")
     assert CANARY not in metrics.text + verified.text
     return [*answers, made, wished, metrics, verified]
+
+
+def drive_sources(service: Service) -> list[httpx.Response]:
+    """Accounts, sources, batches and signed events, each with success and with a mistake."""
+    admin = service.client(f"admin-{CANARY}", roles=[Role.ADMIN])
+    agent = service.client(f"agent-{CANARY}", roles=[Role.WRITER])
+    bea = str(service.principal(f"bea-{CANARY}").subject_id)
+    signer = Signer()
+    account = admin.post("/accounts", json={"name": CANARY}, headers={"Idempotency-Key": CANARY})
+    made = admin.post("/sources", json={"name": CANARY, "kind": "event", "keys": signer.keys, "scopes": ["account"]})
+    signer.source_id, signer.tenant_id = made.json()["id"], str(service.principal().tenant_id)
+    batch = admin.post("/batches", json={"source_id": signer.source_id})
+    where, id = f"/accounts/{account.json()['id']}", account.json()["id"]
+    jose = {"Content-Type": "application/jose"}
+    happened = signer.event(f"Case {CANARY} was closed.", account=id, batch=batch.json()["id"])
+    requests: list[tuple[httpx.Client, str, str, dict[str, Any]]] = [
+        (admin, "POST", "/accounts", {"json": {"name": CANARY * 100}}),
+        (admin, "GET", "/accounts", {"params": {"cursor": CANARY}}),
+        (admin, "GET", where, {}),
+        (admin, "GET", f"/accounts/{CANARY}", {}),
+        (admin, "PUT", f"{where}/members/{bea}", {"json": {"role": CANARY}}),
+        (admin, "PUT", f"{where}/members/{bea}", {"json": {"role": "admin"}}),
+        (admin, "GET", f"{where}/members", {}),
+        (admin, "POST", "/sources", {"json": {"name": "x", "kind": "event", "keys": {"keys": [{"kty": CANARY}]}}}),
+        (admin, "GET", "/sources", {}),
+        (admin, "GET", f"/sources/{signer.source_id}", {}),
+        (agent, "POST", "/episodes", {"content": happened, "headers": jose}),
+        (agent, "POST", "/episodes", {"content": happened, "headers": jose}),
+        (agent, "POST", "/episodes", {"content": signer.event(CANARY, sub=CANARY), "headers": jose}),
+        (agent, "POST", "/episodes", {"content": signer.event(CANARY, **{CANARY: 1}), "headers": jose}),
+        (agent, "POST", "/episodes", {"content": CANARY, "headers": jose}),
+        (admin, "POST", f"/batches/{batch.json()['id']}/rollback", {}),
+        (admin, "POST", f"/sources/{signer.source_id}/revoke", {}),
+        (admin, "DELETE", f"{where}/members/{bea}", {}),
+    ]
+    return [account, made, batch, *(client.request(method, path, **given) for client, method, path, given in requests)]
 
 
 def test_k01_every_route_is_driven(service: Service) -> None:

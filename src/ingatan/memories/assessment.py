@@ -7,15 +7,16 @@ transaction, and decides under the lock over the state of that moment.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
 from ingatan.memories.grounding import Grounding, ground
+from ingatan.memories.slots import Slot
 from ingatan.memories.statement import is_statement
 from ingatan.screening import screen
 from ingatan.text import visible
-from ingatan.types import Candidate, MemoryType, Operation, Reason, SourceKind, Turn
+from ingatan.types import Candidate, Memory, MemoryType, Operation, Reason, SourceKind, Turn
 
 SENTENCES_MAX = 2
 """Of so many sentences one is kept; more are refused, because what is remembered is one sentence (S1)."""
@@ -66,21 +67,35 @@ def _first_sentence(candidate: Candidate, grounding: Grounding) -> Grounding:
     return grounding if kept is None else replace(grounding, text=kept, quotes=(*grounding.quotes, text))
 
 
+def screened(memory: Memory) -> tuple[Reason, ...]:
+    """Why a memory's text or its quotes may not be stored, as of this release; empty if they may."""
+    quotes = tuple(evidence.quote for evidence in memory.evidence)
+    recurring = memory.slot == Slot.INTEREST
+    found = _reasons(memory.text, quotes, language=memory.language, recurring=recurring)
+    return _without(found, memory.source, memory.type)
+
+
 def _screened(candidate: Candidate, grounding: Grounding) -> tuple[Reason, ...]:
-    """Why the text or a quote kept with it may not be stored. The bare name of a law, or a question about it, claims
-    nothing: where a recurring subject is cited, only the text can claim something about the law or a document."""
-    language = candidate.language
-    if not candidate.recurring:
-        findings = screen((grounding.text, *grounding.quotes), language=language)
+    """Why the text or a quote kept with it may not be stored."""
+    quotes, recurring = grounding.quotes, candidate.recurring
+    found = _reasons(grounding.text, quotes, language=candidate.language, recurring=recurring)
+    return _without(found, candidate.source, candidate.type)
+
+
+def _reasons(text: str, quotes: Sequence[str], *, language: str, recurring: bool) -> tuple[Reason, ...]:
+    """The bare name of a law, or a question about it, claims nothing: where a recurring subject is cited, only the text
+    can claim something about the law or a document."""
+    if not recurring:
+        findings = screen((text, *quotes), language=language)
     else:
-        cited = screen(grounding.quotes, language=language)
-        findings = (*screen((grounding.text,), language=language), *(f for f in cited if f.reason not in _CLAIMS))
-    reasons = dict.fromkeys(finding.reason for finding in findings)
-    return tuple(reason for reason in reasons if reason not in _speaks_of(candidate))
+        cited = screen(quotes, language=language)
+        findings = (*screen((text,), language=language), *(f for f in cited if f.reason not in _CLAIMS))
+    return tuple(dict.fromkeys(finding.reason for finding in findings))
 
 
-def _speaks_of(candidate: Candidate) -> frozenset[Reason]:
-    """What may be said for once, by its source or because it is told as something that happened."""
-    if candidate.source in (SourceKind.EVENT, SourceKind.DOCUMENT):
-        return _OF_RECORD
-    return frozenset({Reason.NOT_A_STATEMENT}) if candidate.type is MemoryType.EPISODE else frozenset()
+def _without(reasons: tuple[Reason, ...], source: SourceKind, kind: MemoryType) -> tuple[Reason, ...]:
+    """``reasons`` but for what its source may say, or what may be said because it is told as a thing that happened."""
+    allowed = frozenset({Reason.NOT_A_STATEMENT}) if kind is MemoryType.EPISODE else frozenset[Reason]()
+    if source in (SourceKind.EVENT, SourceKind.DOCUMENT):
+        allowed = _OF_RECORD
+    return tuple(reason for reason in reasons if reason not in allowed)

@@ -98,6 +98,7 @@ def settle(
     ``standing`` is read under the same lock, and read again here when this changed what is remembered.
     """
     principal, terms = standing.principal, standing.terms
+    standing.refresh(connection)
     state = standing.context(candidate, written_in_conversation)
     decision = policy.decide(candidate, context=state, assessment=assessment)
     candidate_id = candidate_id or new_id()
@@ -140,9 +141,7 @@ def settle(
         expires_at=None if waits is None else terms.now + timedelta(days=days),
     )
     if entries:
-        standing.read_memories(connection)
-    if entries and candidate.never_again:
-        standing.read_wishes(connection)
+        standing.changed(wishes=candidate.never_again)
     entries.append(decisions.keep(connection, principal, record))
     return Settled(candidate_id=candidate_id, decision=decision, memory_id=memory_id, entries=tuple(entries))
 

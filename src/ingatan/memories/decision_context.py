@@ -49,7 +49,7 @@ class PolicyContext:
     ``turns`` are the cited turns by id; ``active`` and ``expired`` are this person's memories, the expired ones still
     kept; ``erased_at`` says when the person last erased what these words say, ``suppressed`` that they wished never to
     have it remembered; ``written_in_conversation`` counts new memories written from it. ``document`` is the policy,
-    ``approved`` that a reviewer agreed, ``source`` the registered source it is from.
+    ``approved`` that a reviewer agreed, ``registered`` the source it is from.
     ``lineage`` is the least trust among what the candidate is derived from.
     """
 
@@ -65,7 +65,7 @@ class PolicyContext:
     mode: Mode = Mode.ENFORCE
     document: PolicyDocument = field(default_factory=lambda: shipped("assistant"))
     approved: bool = False
-    source: Source | None = None
+    registered: Source | None = None
     rate_limited: bool = False
     lineage: Trust | None = None
     writer: Writer

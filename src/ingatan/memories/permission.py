@@ -20,7 +20,7 @@ _WITHOUT_PEOPLE = frozenset({Origin.EXTERNAL, Origin.DOCUMENT})
 
 def refused(candidate: Candidate, context: PolicyContext) -> Reason | None:
     """Why this writer may not write this at all, whatever it says; None if they may."""
-    source = context.source
+    source = context.registered
     if source is not None and source.revoked_at is not None:
         return Reason.SOURCE_REVOKED
     purposes = context.document.purposes_of(candidate) if candidate.type in context.document.types else ()

@@ -31,7 +31,7 @@ class Terms:
 
 
 class Standing:
-    """All but the candidate that a decision depends on, in one transaction; the ``read_`` methods keep it true.
+    """All but the candidate that a decision depends on, in one transaction; ``refresh`` keeps it true.
 
     ``principal`` is whose knowledge it is, ``writer`` who proposes (themselves if not said), ``approved`` that a
     reviewer agreed, ``source`` the registered source that it is from.
@@ -53,6 +53,7 @@ class Standing:
         self.writer = writer or Writer(subject_id=principal.subject_id)
         self._approved = approved
         self._source = source
+        self._stale = self._wishes_stale = False
         self.terms = terms
         self.turns = turns
         self._proposed = tuple(proposed)
@@ -67,6 +68,19 @@ class Standing:
     def policy_version(self) -> str:
         """What is recorded with each decision made over this."""
         return policies.label(self.document, self._subject.policy_version)
+
+    def changed(self, *, wishes: bool) -> None:
+        """What is remembered has changed, and with ``wishes`` what is never to be: ``refresh`` reads it anew."""
+        self._stale = True
+        self._wishes_stale = self._wishes_stale or wishes
+
+    def refresh(self, connection: Connection) -> None:
+        """Read anew what has changed since it was read."""
+        if self._stale:
+            self.read_memories(connection)
+        if self._wishes_stale:
+            self.read_wishes(connection)
+        self._stale = self._wishes_stale = False
 
     def read_memories(self, connection: Connection) -> None:
         """Read anew what is remembered."""
@@ -93,7 +107,7 @@ class Standing:
             writer=self.writer,
             document=self.document,
             approved=self._approved,
-            source=self._source,
+            registered=self._source,
             lineage=self._lineage,
             erased_at=max(erased, default=None),
             suppressed=id(candidate) in self._suppressed,

@@ -33,4 +33,11 @@ def _finds(view: View) -> bool:
     return bool(_fake().search(view.text))
 
 
-DETECTOR = Detector(name="delimiters", reason=Reason.INSTRUCTION, finds=_finds)
+DETECTOR = Detector(
+    name="delimiters",
+    reason=Reason.INSTRUCTION,
+    finds=_finds,
+    guessed=True,
+    reads="roles, tags, template signs and tool calls of a prompt",
+    example="a closing tag and a system message",
+)

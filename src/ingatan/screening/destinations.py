@@ -27,4 +27,12 @@ def _finds(view: View) -> bool:
     return bool(_order().search(view.text))
 
 
-DETECTOR = Detector(name="destination", reason=Reason.INSTRUCTION, finds=_finds)
+DETECTOR = Detector(
+    name="destination",
+    reason=Reason.INSTRUCTION,
+    finds=_finds,
+    guessed=True,
+    reads="a verb of sending or opening with an address",
+    languages=("en", "id", "vi"),
+    example="an order to send summaries to a mailbox",
+)

@@ -17,7 +17,7 @@ def _once() -> re.Pattern[str]:
         r"|based|preferred|liked|loved|wanted|needed|asked|learned|specialised|specialized|majored|decided|finished"
         r"|completed|returned|relocated|settled|enjoyed|hated|stayed|served|managed|handled|taught|grew|wrote|built"
         r"|drafted|designed|developed|audited|founded|opened|created|launched|configured|noticed|tried|chose|mentioned"
-        r"|updated|earned|volunteered|helped|prioritised|prioritized|married|turned|passed|won|bought|breed|embed|speed|proceed|succeed|exceed|bleed|weed|heed|seed|skipped|switched|booked|added|aimed|implemented|planned|set|adopted|collected|played|translated|edited"
+        r"|rescued|restored|repaired|painted|planted|knitted|composed|programmed|competed|qualified|enrolled|licensed|certified|apprenticed|organised|organized|hosted|produced|directed|acted|skated|hiked|biked|surfed|camped|updated|earned|volunteered|helped|prioritised|prioritized|married|turned|passed|won|bought|breed|embed|speed|proceed|succeed|exceed|bleed|weed|heed|seed|skipped|switched|booked|added|aimed|implemented|planned|set|adopted|collected|played|translated|edited"
         r"|migrated|picked|renamed|need|interned|resigned|closed|owned|supervised|led|feed|agreed|focused|appreciated"
         r"|disliked|published|coached|toured|travelled|traveled|visited|attended|celebrated|recorded|performed|cooked)"
     )

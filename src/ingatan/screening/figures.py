@@ -1,4 +1,4 @@
-"""Values that need no word beside them: plates, phone numbers in words, long numbers and mixed codes, sums of money."""
+"""Values that need no word beside them: long numbers, codes of letters and digits, sums of money."""
 
 from __future__ import annotations
 
@@ -6,29 +6,9 @@ import re
 from functools import cache
 
 from ingatan.screening.detector import Detector
+from ingatan.screening.numbers import of_work
 from ingatan.screening.view import View
 from ingatan.types import Reason
-
-SPOKEN_DIGITS_MIN = 5
-"""So many words for digits in a row are a number that was spelled out."""
-
-
-@cache
-def _spoken() -> re.Pattern[str]:
-    digit = (
-        r"(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|triple"
-        r"|nol|kosong|satu|dua|tiga|empat|lima|enam|tujuh|delapan|lapan|sembilan"
-        r"|không|khong|một|mot|mốt|hai|ba|bốn|bon|tư|năm|nam|lăm|sáu|sau|bảy|bay|bẩy|tám|tam|chín|chin)"
-    )
-    return re.compile(rf"(?<!\w)(?:{digit}[\s,.-]{{1,3}}){{{SPOKEN_DIGITS_MIN - 1},}}{digit}(?!\w)")
-
-
-@cache
-def _plates() -> re.Pattern[str]:
-    return re.compile(
-        r"(?<![\w/-])(?!(?:UU|PP|PM|SK|SE|NO|RT|RW|QS|PO|TH)\b)[A-Z]{1,2} ?\d{3,4} ?[A-Z]{1,3}(?![\w/-])"
-        r"|(?<![\w/-])\d{2}[A-Za-z]\d?[- ]?\d{3}\.?\d{2}(?!\w)"
-    )
 
 
 @cache
@@ -42,15 +22,6 @@ def _harmless() -> re.Pattern[str]:
     return re.compile(
         r"(?:19|20)\d\d[ -]?(?:0\d|1[0-2])[ -]?[0-3]\d.*|[0-3]?\d[ -][01]?\d[ -](?:19|20)\d\d.*"
         r"|(?:19|20)\d\d ?- ?(?:19|20)\d\d"
-    )
-
-
-@cache
-def _thing() -> re.Pattern[str]:
-    return re.compile(
-        r"(?<!\w)(?:order|project|ticket|invoice|tracking|case|file|issue|commit|build|serial|isbn|proyek|pesanan|tiket"
-        r"|faktur|resi|surat|đơn hàng|dự án|vận đơn|công văn)"
-        r"(?: (?:number|no|id|nomor|số|mã))?\.?(?: (?:is|adalah|là|itu))? ?$"
     )
 
 
@@ -86,7 +57,7 @@ def _opens() -> re.Pattern[str]:
 @cache
 def _money() -> re.Pattern[str]:
     number = (
-        r"(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|twenty|thirty|forty|fifty|hundred|few|se"
+        r"(?:\d[\d.,]{0,24}|one|two|three|four|five|six|seven|eight|nine|ten|twenty|thirty|forty|fifty|hundred|few|se"
         r"|satu|dua|tiga|empat|lima|enam|tujuh|delapan|sembilan|sepuluh|belas|puluh|ratus|setengah"
         r"|một|hai|ba|bốn|năm|sáu|bảy|tám|chín|mười|mươi|trăm|chục|vài|mấy)"
     )
@@ -102,10 +73,6 @@ def _money() -> re.Pattern[str]:
     )
 
 
-def _identifies(view: View) -> bool:
-    return bool(_spoken().search(view.text) or _plates().search(view.shown))
-
-
 @cache
 def _shown() -> re.Pattern[str]:
     """A sum that is an example of how sums are to be written."""
@@ -115,23 +82,81 @@ def _shown() -> re.Pattern[str]:
     )
 
 
+@cache
+def _named() -> re.Pattern[str]:
+    """Mixed signs that are names of things: a size, a UUID, an international book or product number."""
+    return re.compile(
+        r"\d+x\d+(?:x\d+)?|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|(?:97[89]-)?\d{1,5}-\d{1,7}-\d{1,7}-[\dx]"
+    )
+
+
+@cache
+def _counted() -> re.Pattern[str]:
+    """A word for what a long number counts."""
+    return re.compile(
+        r" ?(?:rows?|records?|lines?|users?|people|words?|items?|files?|bytes?|tokens?|requests?|customers?|residents"
+        r"|baris|orang|penduduk|kata|berkas|rekaman|pelanggan|jiwa|hàng|dòng|người|từ|bản ghi|tệp|khách hàng)(?!\w)"
+    )
+
+
+def _of_work(text: str, start: int, end: int) -> bool:
+    """Whether text[start:end] is a thing of work by the word before it or what it counts by the word after it."""
+    return bool(of_work(text, start) or _counted().match(text, end))
+
+
 def _coded(view: View) -> bool:
-    if _opens().search(view.text) or _mixed().search(view.text):
+    text = view.text
+    if _opens().search(text):
+        return True
+    if any(not _named().fullmatch(match[0]) and not of_work(text, match.start()) for match in _mixed().finditer(text)):
         return True
     return any(
         not _harmless().fullmatch(match[0])
-        and not _thing().search(view.text[max(0, match.start() - 40) : match.start()])
-        for match in _long().finditer(view.text)
+        and not _named().fullmatch(match[0])
+        and not _of_work(text, match.start(), match.end())
+        for match in _long().finditer(text)
+    )
+
+
+@cache
+def _priced() -> re.Pattern[str]:
+    """A price of a thing, and not of a person's life: a word for a price, and nobody's own."""
+    return re.compile(
+        r"(?<!\w)(?:costs?|price[ds]?|priced at|pricing|subscription|licen[cs]es?|harga(?:nya)?|seharga|tarif"
+        r"|biaya (?:lisensi|langganan)"
+        r"|giá|giá bán|phí bản quyền)(?!\w)"
+    )
+
+
+@cache
+def _owned() -> re.Pattern[str]:
+    return re.compile(
+        r"(?<!\w)(?:i|my|me|our|we|mine|saya|aku|ku|gue|gw|kami|kita|\w+ku|tôi|toi|mình|em|nhà|chúng)(?!\w)"
     )
 
 
 def _sums(view: View) -> bool:
-    return bool(_money().search(view.text)) and not _shown().search(view.text)
+    text = view.text
+    if not _money().search(text) or _shown().search(text):
+        return False
+    return not _priced().search(text) or bool(_owned().search(text))
 
 
-IDENTIFIER = Detector(name="figures", reason=Reason.IDENTIFIER, finds=_identifies)
-"""Plates and numbers spelled out in words."""
-CREDENTIAL = Detector(name="codes", reason=Reason.CREDENTIAL, finds=_coded)
+CREDENTIAL = Detector(
+    name="codes",
+    reason=Reason.CREDENTIAL,
+    finds=_coded,
+    reads="long numbers, mixed codes, and any code beside what it opens",
+    languages=("en", "id", "vi"),
+    example="what opens a safe",
+)
 """Codes beside what they open, long numbers and mixed codes."""
-FINANCE = Detector(name="money", reason=Reason.FINANCE, finds=_sums)
+FINANCE = Detector(
+    name="money",
+    reason=Reason.FINANCE,
+    finds=_sums,
+    reads="a sum of money that is no example of how sums are written",
+    languages=("en", "id", "vi"),
+    example="what a person earns",
+)
 """A sum of money."""

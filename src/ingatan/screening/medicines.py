@@ -24,5 +24,11 @@ def _finds(view: View) -> bool:
     return bool(_substances().search(view.text))
 
 
-DETECTOR = Detector(name="medicine", reason=Reason.HEALTH, finds=_finds)
+DETECTOR = Detector(
+    name="medicine",
+    reason=Reason.HEALTH,
+    finds=_finds,
+    reads="names of substances by their endings",
+    example="a medicine that a person takes",
+)
 """A medicine by its name."""

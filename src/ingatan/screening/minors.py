@@ -38,4 +38,11 @@ def _finds(view: View) -> bool:
     return bool(_age().search(view.text))
 
 
-DETECTOR = Detector(name="age_of_minor", reason=Reason.CHILDREN, finds=_finds)
+DETECTOR = Detector(
+    name="age_of_minor",
+    reason=Reason.CHILDREN,
+    finds=_finds,
+    reads="an age under eighteen, in figures or words",
+    languages=("en", "id", "vi"),
+    example="a school child's age",
+)

@@ -7,23 +7,23 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 
+from ingatan.screening.confusables import latin
+from ingatan.screening.decoding import readings
 from ingatan.screening.lexicon import lexicon, tone_placement
+from ingatan.screening.mapped import Mapped, mapped
+from ingatan.screening.numbers import Number, numbers
 from ingatan.screening.phrases import MASK
 from ingatan.text import unaccent, visible
 
-CHARACTERS_MAX = 100_000
+CHARACTERS_MAX = 20_000
 """A text is judged up to here; ``screen`` refuses what is longer."""
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*|[.!?;:\n]|[,()\"\u201c\u201d]|--|[\u2013\u2014]")
 _STOPS = frozenset(".!?;\n")
 _PAUSES = frozenset(':,()"\u201c\u201d\u2013\u2014')
 _NUMBER = re.compile(r"(?<=\d)[.,](?=\d)")
 _ABBREVIATED = re.compile(r"\b(st|mr|mrs|ms|dr|jl|no|prof|ir)\.")
+_DIGIT = re.compile(r"[0-9]")
 _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "`": "'", "\u02bc": "'"})
-_LOOKALIKES = str.maketrans(
-    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u043a\u043c\u043d\u0442\u0432\u0261"
-    "\u03b1\u03b5\u03bf\u03c1\u03c5\u03b9\u03ba\u03bd\u03c4\u03c7\u03b7\u0131\u0251",
-    "aeopcyxijshdqwkmhtbgaeopuikvtxnia",
-)
 _ENDINGS = {"m": "am", "re": "are", "ve": "have", "ll": "will", "d": "would"}
 _SHORT_IS = frozenset({"he", "she", "it", "that", "what", "who", "there", "here", "where", "how"})
 _OPENED = {"can't": ("can", "not"), "won't": ("will", "not"), "shan't": ("shall", "not"), "ain't": ("am", "not")}
@@ -33,7 +33,7 @@ _OPENED |= {"doesnt": ("does", "not"), "cant": ("can", "not")}
 
 def readable(text: str) -> str:
     """``text`` as it reads: NFKC, nothing invisible, look-alike letters of other scripts as Latin, case folded."""
-    shown = visible(unicodedata.normalize("NFKC", text)).translate(_QUOTES).casefold().translate(_LOOKALIKES)
+    shown = visible(unicodedata.normalize("NFKC", text)).translate(_QUOTES).casefold().translate(latin())
     return tone_placement(unicodedata.normalize("NFC", shown))
 
 
@@ -86,6 +86,32 @@ class View:
     def shown(self) -> str:
         """``raw`` in NFKC without what is invisible, case kept: for formats in which case counts."""
         return visible(unicodedata.normalize("NFKC", self.raw))
+
+    @cached_property
+    def mapped(self) -> Mapped:
+        """``raw`` sign by sign, with the place of each."""
+        return mapped(self.raw)
+
+    @cached_property
+    def upper(self) -> str:
+        """``mapped.text`` in capitals, sign for sign."""
+        upper = self.mapped.text.upper()
+        return upper if len(upper) == len(self.mapped.text) else self.mapped.text
+
+    @cached_property
+    def numbers(self) -> tuple[Number, ...]:
+        """The longer numbers of ``mapped``."""
+        return numbers(self.mapped.folded)
+
+    @cached_property
+    def digits(self) -> bool:
+        """Whether there is any digit: most texts have none, and then no detector of numbers looks further."""
+        return _DIGIT.search(self.mapped.folded) is not None
+
+    @cached_property
+    def readings(self) -> tuple[tuple[View, bool], ...]:
+        """What the text says once decoded, each with whether that is only a guess; bounded (``decoding``)."""
+        return tuple((View(raw=text, language=self.language), guess) for text, guess in readings(self.raw))
 
     @cached_property
     def labels(self) -> frozenset[str]:

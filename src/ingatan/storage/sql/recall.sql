@@ -1,6 +1,7 @@
 -- name: recall.eligible
--- Everything the caller may be reminded of for these purposes: their own, their accounts' and the organisation's, with the similarity to the question where a vector exists. Always at least
--- one row: it carries consent, and a null id when there is nothing.
+-- Everything the caller may be reminded of for these purposes: their own, their accounts' and the organisation's, with
+-- the similarity to the question where a vector exists. Always at least one row: it carries consent, and a null id when
+-- there is nothing.
 select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.language, m.importance, m.trust,
        m.source_kind, m.conversation_id, m.source_erased, extract(epoch from m.effective_at)::float8 as effective_at,
        extract(epoch from m.confirmed_at)::float8 as confirmed_at,

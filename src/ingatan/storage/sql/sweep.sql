@@ -198,3 +198,10 @@ select m.id, m.seq, m.role, m.author_id, m.content, m.created_at, m.received_at
 from messages m join conversations c on c.tenant_id = m.tenant_id and c.id = m.conversation_id
 where m.tenant_id = %(tenant_id)s and m.conversation_id = %(conversation_id)s and m.id = any(%(ids)s)
   and not m.off_record and c.hidden_at is null;
+
+-- name: sweep.owners
+-- Whose active memories there are, over all tenants, after a (tenant, person) position; for jobs that enter each scope.
+select distinct tenant_id, scope_id, scope from memories
+where status = 'active'
+  and (%(tenant_id)s::uuid is null or (tenant_id, scope_id) > (%(tenant_id)s, %(scope_id)s::uuid))
+order by tenant_id, scope_id limit %(limit)s;

@@ -1,4 +1,4 @@
-"""Secrets that open something: tokens and keys by their formats, passwords and codes by the words around them."""
+"""Passwords, PINs and codes by the words around them, in three languages: a value beside a word, or a claim of one."""
 
 from __future__ import annotations
 
@@ -8,38 +8,6 @@ from functools import cache
 from ingatan.screening.detector import Detector
 from ingatan.screening.view import View
 from ingatan.types import Reason
-
-_SPACE = re.compile(r"[\s\u200b]+")
-
-
-@cache
-def _formats() -> re.Pattern[str]:
-    """Formats that are recognised whatever stands around them, also with white space taken out."""
-    return re.compile(
-        r"(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}|gh[opsur]_[0-9A-Za-z]{30,}|github_pat_[0-9A-Za-z_]{22,}"
-        r"|glpat-[\w-]{20,}|xox[abeoprs]-[0-9A-Za-z-]{10,}|xapp-\d-[0-9A-Za-z-]{10,}|AIza[\w-]{35}|ya29\.[\w-]{20,}"
-        r"|eyJ[\w-]{8,}\.eyJ[\w-]{8,}|npm_[0-9A-Za-z]{36}|pypi-[\w-]{50,}|hf_[0-9A-Za-z]{30,}"
-        r"|SG\.[\w-]{16,}\.[\w-]{16,}"
-        r"|dop_v1_[0-9a-f]{40,}|[rs]k_(?:live|test)_[0-9A-Za-z]{16,}|whsec_[0-9A-Za-z]{16,}"
-        r"|AGE-SECRET-KEY-1[0-9A-Z]{20,}"
-        r"|sk-(?:proj|ant|svcacct|or|lf|admin)-[\w-]{16,}|sq0[a-z]{3}-[\w-]{20,}|shp(?:at|ss|ca)_[0-9a-f]{20,}"
-        r"|lin_api_\w{20,}"
-        r"|hooks\.slack\.com/services/\w+|-----BEGIN[A-Z0-9 ]*PRIVATE ?KEY|PuTTY-User-Key-File"
-        r"|\d{8,10}:AA[\w-]{30,}"
-    )
-
-
-@cache
-def _bounded() -> re.Pattern[str]:
-    """Formats that need a boundary on the left, so that ordinary hyphenated words pass."""
-    return re.compile(
-        r"(?<![\w-])(?:sk|pk|rk|key|api|tok|token|secret)[-_](?=[\w-]*\d)(?:[a-z]+[-_])?[0-9A-Za-z_-]{8,}"
-        r"|\b[a-z][a-z0-9+.-]{1,15}://[^\s/:@]{1,64}:[^\s/@]{1,128}@[\w.-]"
-        r"|(?i:\b(?:bearer|basic)\s+(?=[\w.=+/~-]*\d)[\w.=+/~-]{16,})|(?i:\baws_secret_access_key\b)"
-        r"|\bssh-(?:rsa|ed25519|dss)\s+AAAA|(?i:[?&](?:token|key|apikey|api_key|secret|password|sig"
-        r"|access_token)=[\w%-]{6,})"
-        r"|\botpauth://"
-    )
 
 
 @cache
@@ -76,10 +44,15 @@ def _spoken() -> re.Pattern[str]:
 
 
 def _finds(view: View) -> bool:
-    for text in (view.raw, view.shown):
-        if _formats().search(text) or _bounded().search(text) or _formats().search(_SPACE.sub("", text)):
-            return True
     return bool(_spoken().search(view.text))
 
 
-DETECTOR = Detector(name="credential", reason=Reason.CREDENTIAL, finds=_finds)
+DETECTOR = Detector(
+    name="credential.spoken",
+    reason=Reason.CREDENTIAL,
+    finds=_finds,
+    guessed=True,
+    reads="words for passwords, PINs, one-time and recovery codes with a value or as one's own",
+    languages=("en", "id", "vi"),
+    example="one's own password",
+)
