@@ -38,7 +38,9 @@ LAYERS: dict[str, int] = {
         ),
         2,
     ),
-    **dict.fromkeys(("sweeper", "sweep_report", "gateway", "steward", "projections", "app", "testing", "demo"), 3),
+    **dict.fromkeys(
+        ("sweeper", "sweep_report", "gateway", "steward", "reviewer", "projections", "app", "testing", "demo"), 3
+    ),
     **dict.fromkeys(("api", "console", "cli", "service", "diagnosis", "reference"), 4),
 }  # fmt: skip
 """Room of each module or package below ``ingatan``; imports run downwards or sideways without a cycle."""

@@ -27,6 +27,13 @@ class Action(StrEnum):
     CONSENT_WRITE = "consent.write"
     CANDIDATE_READ = "candidate.read"
     CANDIDATE_PROPOSE = "candidate.propose"
+    CANDIDATE_CONTEST = "candidate.contest"
+    REVIEW_READ = "review.read"
+    REVIEW_DECIDE = "review.decide"
+    POLICY_READ = "policy.read"
+    POLICY_WRITE = "policy.write"
+    POLICY_REPORT = "policy.report"
+    ALERT_READ = "alert.read"
     RECALL = "recall"
     AUDIT_READ = "audit.read"
     AUDIT_VERIFY = "audit.verify"
@@ -37,17 +44,28 @@ _PERSON = frozenset(
     {
         Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.WORKSPACE_READ, Action.WORKSPACE_WRITE,
         Action.MEMORY_READ, Action.MEMORY_WRITE, Action.MEMORY_ERASE, Action.CONSENT_WRITE, Action.CANDIDATE_READ,
-        Action.CANDIDATE_PROPOSE, Action.RECALL,
+        Action.CANDIDATE_PROPOSE, Action.CANDIDATE_CONTEST, Action.RECALL, Action.POLICY_READ,
     }
 )  # fmt: skip
 
 GRANTS: dict[Role, frozenset[Action]] = {
     Role.USER: _PERSON,
-    Role.WRITER: frozenset({Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.SYSTEM_TURN_WRITE}),
-    Role.REVIEWER: frozenset(),  # the review queue comes with governed writes
-    Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.AUDIT_VERIFY, Action.METRICS_READ}),
-    Role.ADMIN: frozenset({Action.AUDIT_VERIFY, Action.METRICS_READ}),
-}
+    Role.WRITER: frozenset(
+        {Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.SYSTEM_TURN_WRITE, Action.POLICY_READ}
+    ),
+    Role.REVIEWER: frozenset(
+        {Action.REVIEW_READ, Action.REVIEW_DECIDE, Action.POLICY_READ, Action.POLICY_REPORT}
+    ),
+    Role.AUDITOR: frozenset(
+        {Action.AUDIT_READ, Action.AUDIT_VERIFY, Action.METRICS_READ, Action.POLICY_READ, Action.ALERT_READ}
+    ),
+    Role.ADMIN: frozenset(
+        {
+            Action.AUDIT_VERIFY, Action.METRICS_READ, Action.POLICY_READ, Action.POLICY_WRITE, Action.POLICY_REPORT,
+            Action.ALERT_READ,
+        }
+    ),
+}  # fmt: skip
 """What each role may do, on its own data unless the action says otherwise. Nothing is implied by another role."""
 
 

@@ -6,6 +6,7 @@ between transactions, never inside one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,11 +16,11 @@ from ingatan import conversations, erasure, idempotency, spans, subjects, suppre
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.embeddings import NO_VECTORS
 from ingatan.erasure import Receipt
-from ingatan.errors import Conflict, MemoryDisabled, NotFound, PolicyRefused
+from ingatan.errors import Conflict, MemoryDisabled, NotFound, PolicyRefused, RateLimited
 from ingatan.idempotency import Key
 from ingatan.memories import candidates, proposals, registry
 from ingatan.memories.slots import Slot
-from ingatan.memories.standing import Standing, Terms
+from ingatan.memories.standing import RATE_WINDOW, Standing, Terms
 from ingatan.projections import Projections
 from ingatan.settings import Settings, memory_allowed
 from ingatan.storage.database import Connection, Database
@@ -213,6 +214,7 @@ class Steward:
                 return _proposed_before(connection, principal, made[0])
             turns = self._cited(connection, principal, candidate)
             standing = Standing(connection, principal, [candidate], terms, turns=turns)
+            _check_rate(standing, terms.now)
             settled = candidates.settle(connection, standing, candidate, candidate_id=candidate_id, vectors=vectors)
             self._audit.append(connection, principal, settled.entries)
         settled.announce()
@@ -255,6 +257,13 @@ class Steward:
         )
         if not (allowed and memory.write_enabled):
             raise MemoryDisabled("Memory is not written here, or not for you. Ask the operator of this service.")
+
+
+def _check_rate(standing: Standing, now: datetime) -> None:
+    if standing.writer_has_had_their_share:
+        oldest = standing.brought.oldest_at or now
+        seconds = max(1, math.ceil((oldest + RATE_WINDOW - now).total_seconds()))
+        raise RateLimited("You proposed as much as you may for now. Try again later.", retry_after_seconds=seconds)
 
 
 def _about(principal: Principal, action: AuditAction, **details: str) -> Entry:

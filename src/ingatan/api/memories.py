@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
@@ -15,6 +16,7 @@ from ingatan.api.bodies import MemoryChange, NewCandidate, SelfSource
 from ingatan.api.callers import IdempotencyKey, Running, needs
 from ingatan.errors import Forbidden
 from ingatan.memories import decisions, proposals, registry
+from ingatan.memories.decisions import State
 from ingatan.steward import Correction
 from ingatan.types import Candidate, Evidence, MemoryStatus, Outcome, Principal, SourceKind
 
@@ -117,15 +119,16 @@ def list_decisions(
     app: Running,
     caller: DecisionReader,
     decision: Outcome | None = None,
+    state: State | None = None,
     cursor: str | None = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """The decisions about the caller, newest first: what was refused, and why."""
-    listing = f"candidates:{decision.value if decision else ''}"
+    """The decisions about the caller, newest first: what was refused or is held, and why."""
+    listing = f"candidates:{decision.value if decision else ''}:{state.value if state else ''}"
     position = app.cursors.open(caller, listing, cursor)
     before = (datetime.fromisoformat(position[0]), UUID(position[1])) if position else None
     with app.database.read(caller) as connection:
-        found = decisions.page(connection, caller, decision=decision, before=before, limit=limit + 1)
+        found = decisions.page(connection, caller, decision=decision, state=state, before=before, limit=limit + 1)
     following = None
     if len(found) > limit:
         following = app.cursors.seal(caller, listing, found[limit - 1].created_at, found[limit - 1].id)
@@ -140,7 +143,7 @@ def _candidate(caller: Principal, body: NewCandidate) -> Candidate:
     if not isinstance(source, SelfSource):
         kind, conversation_id = SourceKind.TURN, source.conversation_id
         cited = tuple(Evidence(message_id=id, quote=body.quote or "") for id in source.message_ids)
-    return proposals.proposal(
+    candidate = proposals.proposal(
         caller,
         body.text,
         body.type,
@@ -150,4 +153,12 @@ def _candidate(caller: Principal, body: NewCandidate) -> Candidate:
         evidence=cited,
         expires_at=body.expires_at,
         now=datetime.now(UTC),
+    )
+    return replace(
+        candidate,
+        confidence=body.confidence,
+        reason=body.reason,
+        classification=body.classification,
+        purposes=tuple(body.purposes),
+        review=body.review,
     )

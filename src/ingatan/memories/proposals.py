@@ -9,6 +9,9 @@ from ingatan.languages.detect import language_of
 from ingatan.memories.statements import statements
 from ingatan.types import Candidate, Evidence, Memory, MemoryType, Operation, Principal, SourceKind
 
+IMPORTANCE = 0.7
+"""Of what a person proposes without saying how important it is."""
+
 
 def correction(
     memory: Memory, *, text: str, importance: float, expires_at: datetime | None, now: datetime
