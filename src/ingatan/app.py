@@ -33,6 +33,7 @@ from ingatan.memories.resemblance import Resemblance
 from ingatan.memories.standing import Terms
 from ingatan.metrics import Metrics
 from ingatan.projections import SYSTEM, Projections
+from ingatan.regulator import Regulator
 from ingatan.reviewer import Reviewer
 from ingatan.safeguards import refuse_unsafe
 from ingatan.settings import Environment, Settings
@@ -46,6 +47,7 @@ from ingatan.types import Principal, Reason
 
 SEAL_SECONDS = 1.0
 TIDY_INTERVAL = timedelta(hours=1)
+WATCH_INTERVAL = timedelta(minutes=1)
 TEND_SECONDS = 5.0
 EXPIRY_ROUNDS = 100
 OLD_PEOPLE_MAX, OLD_VERSIONS_MAX = 20, 200
@@ -112,6 +114,7 @@ class App:
             erasure_key=secrets.erasure,
             terms=self._terms,
         )
+        self.regulator = Regulator(database, settings=settings.policy, audit=self.audit, known=self.policies)
         self.reviewer = Reviewer(
             database,
             settings=settings,
@@ -229,6 +232,12 @@ class App:
             self._end_unreviewed(tenant_id, now or datetime.now(UTC))
         return forgotten
 
+    def watch(self, now: datetime | None = None) -> int:
+        """Raise an alert for whatever is unusual in any tenant and was not raised that day; return how many."""
+        with self.database.jobs() as connection:
+            tenants = [row.id for row in connection.all("sweep.tenants")]
+        return len(self.regulator.watch(tenants, now))
+
     def _end_unreviewed(self, tenant_id: UUID, now: datetime) -> None:
         """End what nobody reviewed in time, a batch a transaction, at most EXPIRY_ROUNDS."""
         job = Principal(tenant_id, UUID(int=0))
@@ -315,12 +324,16 @@ class App:
 
     def _seal_for_ever(self) -> None:
         tidy_at, marking = datetime.now(UTC), True
+        watch_at = tidy_at
         while not self._stop.wait(SEAL_SECONDS):
             try:
                 self.seal()
                 if datetime.now(UTC) >= tidy_at:
                     tidy_at, marking = datetime.now(UTC) + TIDY_INTERVAL, True
                     self.tidy()
+                if datetime.now(UTC) >= watch_at:
+                    watch_at = datetime.now(UTC) + WATCH_INTERVAL
+                    self.watch()
                 marking = marking and self.mark_old() > 0
             except Exception as error:  # rows that were not sealed now are sealed next time
                 event(Event.AUDIT_SEAL_FAILED, level="error", error_type=type(error).__name__)

@@ -113,3 +113,7 @@ values (%(tenant)s, %(subject)s, %(id)s, '\x00', 'mark')
 -- A version of their tenant's, made by them.
 insert into policy_versions (tenant_id, version, document, made_by)
 values (%(tenant)s, %(lane)s + 1, '{}', %(subject)s)
+
+-- name: rows.alerts
+-- About them.
+insert into alerts (tenant_id, id, kind, key, day, n) values (%(tenant)s, %(id)s, 'churn', %(subject)s, now(), 1)

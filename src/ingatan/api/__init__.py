@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from ingatan import __version__
 from ingatan.access import Action
-from ingatan.api import consent, conversations, memories, metrics, problems, review, service, workspaces
+from ingatan.api import consent, conversations, memories, metrics, policy, problems, review, service, workspaces
 from ingatan.api.payload import BodyGate
 from ingatan.app import App
 
@@ -20,7 +20,7 @@ def create(app: App) -> FastAPI:
     """The web application of a running ``app``; it neither starts nor closes it."""
     web = FastAPI(title="Ingatan", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     web.state.app = app
-    routers = (conversations, workspaces, memories, review, consent, service, metrics)
+    routers = (conversations, workspaces, memories, review, policy, consent, service, metrics)
     for router in (module.router for module in routers):
         web.include_router(router)
     problems.install(web)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from ingatan import policies
 from ingatan.errors import BadRequest
+from ingatan.text import clean
 from ingatan.types import Candidate, Classification, MemoryType, Outcome, Scope, SourceKind, Trust
 
 CHARACTERS_MAX = 50_000
@@ -193,7 +194,8 @@ def _tree(root: yaml.Node | None) -> Any:
         if isinstance(node, yaml.SequenceNode):
             return [plain(item) for item in node.value]
         constructor = yaml.SafeLoader("")
-        return constructor.construct_object(node)
+        value = constructor.construct_object(node)
+        return clean(value) if isinstance(value, str) else value
 
     return None if root is None else plain(root)
 
