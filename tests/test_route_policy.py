@@ -74,6 +74,11 @@ PAGE = {
     ("POST", "/console/correct", Action.MEMORY_WRITE),
     ("POST", "/console/erase", Action.MEMORY_ERASE),
     ("POST", "/console/erase-everything", Action.MEMORY_ERASE),
+    ("GET", "/review", Action.REVIEW_READ),
+    ("POST", "/console/approve", Action.REVIEW_DECIDE),
+    ("POST", "/console/reject", Action.REVIEW_DECIDE),
+    ("POST", "/console/appeal", Action.CANDIDATE_CONTEST),
+    ("POST", "/console/withdraw", Action.CANDIDATE_CONTEST),
     ("POST", "/console/consent", Action.CONSENT_WRITE),
     ("POST", "/console/recall", Action.RECALL),
     ("POST", "/console/person", Action.PUBLIC),  # the session itself: form token needed, nothing of a person's is read

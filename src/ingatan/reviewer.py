@@ -30,7 +30,6 @@ from ingatan.settings import Settings, memory_allowed
 from ingatan.storage.database import Connection, Database, Power
 from ingatan.telemetry import Event, event
 from ingatan.types import (
-    NEVER_STORED,
     Candidate,
     Decision,
     MemoryType,
@@ -40,9 +39,6 @@ from ingatan.types import (
     SourceKind,
     Turn,
 )
-
-_KEPT_REFUSED = NEVER_STORED | {Reason.NO_CONSENT, Reason.NEVER_AGAIN, Reason.OFF_RECORD, Reason.ERASED}
-"""Reasons against which no appeal helps: what is never stored, and wishes that the person lifts themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,7 +323,7 @@ def _refused(reasons: tuple[Reason, ...]) -> PolicyRefused:
 
 
 def _check_appealable(reasons: list[Reason] | tuple[Reason, ...]) -> None:
-    if _KEPT_REFUSED & set(reasons):
+    if decisions.FINAL & set(reasons):
         raise _no_appeal(tuple(reasons))
 
 

@@ -31,7 +31,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 
 
 def test_the_demo_is_loaded_and_remembered_at_once(demo: Serving) -> None:
-    for person in people():
+    for person in (one for one in people() if one.conversations):
         headers = demo.token("--subject", str(person.id))
         items = httpx.get(f"{demo.address}/memories", headers=headers).json()["items"]
         assert len(items) >= 3

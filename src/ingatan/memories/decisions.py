@@ -17,7 +17,7 @@ from ingatan.memories import policies
 from ingatan.memories.policy_document import shipped
 from ingatan.memories.refusals import Refusal
 from ingatan.storage.database import Connection
-from ingatan.types import Candidate, MemoryType, Outcome, Principal, Reason, new_id
+from ingatan.types import NEVER_STORED, Candidate, MemoryType, Outcome, Principal, Reason, new_id
 
 
 class State(StrEnum):
@@ -59,6 +59,16 @@ class Decided:
     note: str | None = None
     appealed_at: datetime | None = None
     expires_at: datetime | None = None
+
+    @property
+    def appealable(self) -> bool:
+        """Whether a reviewer may look at what was refused once more."""
+        ended = self.state in (State.SETTLED, State.EXPIRED) and self.decision is Outcome.REJECT
+        return ended and self.appealed_at is None and not FINAL & set(self.reasons)
+
+
+FINAL = NEVER_STORED | {Reason.NO_CONSENT, Reason.NEVER_AGAIN, Reason.OFF_RECORD, Reason.ERASED}
+"""Reasons against which no appeal helps: what is never stored, and wishes that the person lifts themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
