@@ -96,10 +96,18 @@ def test_rejecting_without_javascript_on_a_phone(service: Service, opens: Opens)
 
 def test_hostile_words_are_shown_and_do_nothing(service: Service, opens: Opens) -> None:
     page = opens()
-    text = f'{WORK} <img src=x onerror="window.pwned=1">'
-    waiting(service, page, text)
+    text = '</textarea><img src=x onerror="window.pwned=1">{{ 7 * 7 }}'
+    say(page, WORK)
+    service.sweep()
+    page.goto(f"{service.address}/")
+    page.get_by_text("Ask a reviewer to look again").click()
+    page.get_by_label("What the reviewer should know").fill(text)
+    page.get_by_role("button", name="Send").click()
+    expect(page.locator("#held")).to_contain_text("A look at it was asked for.")
+    become(page, demo.people()[-1])
+    page.goto(f"{service.address}/review")
     page.locator("#queue ol a").click()
-    expect(page.locator("#item blockquote")).to_contain_text("<img")
+    expect(page.locator("#item bdi")).to_have_text(text)
     assert page.evaluate("window.pwned") is None
     assert page.locator("main img").count() == 0
 
