@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import yaml
 
 from ingatan import policies
 from ingatan.storage import embedded
-from tests.acceptance.processes import run
+from tests.acceptance.processes import INGATAN, environment
 from tests.serving import serving
 
 
@@ -23,7 +24,9 @@ def test_a_document_is_checked_set_shown_and_kept(
         service.client().post("/conversations", json={}).raise_for_status()  # the tenant is known from now on
 
     def policy(*arguments: str) -> tuple[int, str]:
-        done = run("policy", *arguments, directory=tmp_path, **environ)
+        where = [] if arguments[0] == "check" else ["--data-dir", str(tmp_path)]
+        command = [INGATAN, "policy", *arguments, *where]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=90, env=environment(**environ))
         return done.returncode, done.stdout + done.stderr
 
     good, bad = tmp_path / "good.yaml", tmp_path / "bad.yaml"
