@@ -34,6 +34,18 @@ BYTES_PER_CHARACTER_MAX = 4
 Number = Annotated[int, Query(ge=0, le=VERSION_MAX)]
 
 
+BODY = {
+    "requestBody": {
+        "required": True,
+        "description": "The policy document.",
+        "content": {
+            "application/yaml": {"schema": {"type": "string"}},
+            "application/json": {"schema": {"type": "object"}},
+        },
+    }
+}
+
+
 async def sent(request: Request) -> bytes:
     """The body as it came; the body gate has bounded it."""
     return await request.body()
@@ -47,7 +59,7 @@ def in_force(app: Running, caller: Reader, response: Response) -> dict[str, Any]
     return {"mode": app.regulator.mode, **_whole(version, app.regulator.label(version))}
 
 
-@router.put("/policy")
+@router.put("/policy", openapi_extra=BODY)
 def change(
     app: Running,
     caller: Administrator,

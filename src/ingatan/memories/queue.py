@@ -133,6 +133,13 @@ def get(connection: Connection, reviewer: Principal, id: UUID, *, characters: in
             for one in found
         )
         cited = held.candidate.source is SourceKind.TURN
+        if not cited:  # what a source passed on stands in no turn
+            excerpts = tuple(
+                Excerpt(
+                    message_id=one.message_id, quote=one.quote, before="", after="", said_at=held.candidate.effective_at
+                )
+                for one in held.candidate.evidence
+            )
         readable = not cited or len(excerpts) == len(held.candidate.evidence)
         if not readable:
             held, excerpts = None, ()
