@@ -12,10 +12,11 @@ import pytest
 import yaml
 
 from ingatan import policies
-from ingatan.types import Role
+from ingatan.types import Role, new_id
 from tests.api.conftest import Under
 from tests.api.test_review import KEPT, TEA, WORK, held, proposed, queued, reviewer
 from tests.serving import Service
+from tests.tables import Tables
 
 YAML = {"Content-Type": "application/yaml"}
 
@@ -181,14 +182,22 @@ def test_alerts_are_raised_once_a_day(service: Service) -> None:
     assert service.app.watch(datetime.now(UTC) + timedelta(hours=20)) in {0, 1}, "another day may have begun"
 
 
-def test_repeated_contradiction_and_wide_spread_are_noticed(service: Service, under: Under) -> None:
-    del under
+def test_repeated_contradiction_and_a_source_about_many_are_noticed(service: Service, tables: Tables) -> None:
     ana, adi = service.client(), administrator(service)
-    adi.put("/policy", content=changed(alerts={"contradictions_per_day": 1}), headers=YAML).raise_for_status()
-    body = {"type": "fact", "source": {"kind": "self"}}
-    ana.post("/candidates", json=body | {"text": WORK}).raise_for_status()
+    bounds = {"contradictions_per_day": 1, "subjects_per_source_per_day": 3}
+    adi.put("/policy", content=changed(alerts=bounds), headers=YAML).raise_for_status()
+    ana.post("/candidates", json={"type": "fact", "source": {"kind": "self"}, "text": WORK}).raise_for_status()
     service.say(ana, "I work at the airport of Sabang.")
     service.sweep()
     assert any("conflict" in item["reasons"] for item in ana.get("/candidates").json()["items"])
+    source = new_id()
+    for _ in range(3):
+        tables.run(
+            "insert into candidates (tenant_id, id, subject_id, writer_id, type, decision, reasons, policy_version, "
+            "source_kind, source_id) values (%s, %s, %s, %s, 'fact', 'quarantine', '{untrusted_source}', '1', "
+            "'external', %s)",
+            service.principal().tenant_id, new_id(), new_id(), new_id(), source,
+        )  # fmt: skip
     service.app.watch()
-    assert [item["kind"] for item in adi.get("/alerts").json()["items"]] == ["contradictions"]
+    found = {(item["kind"], item["key"]) for item in adi.get("/alerts").json()["items"]}
+    assert found == {("contradictions", str(service.principal().subject_id)), ("source_spread", str(source))}

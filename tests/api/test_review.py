@@ -31,11 +31,6 @@ def governed(server: embedded.EmbeddedServer, database_name: str, tmp_path: Path
         yield running
 
 
-@pytest.fixture
-def tables(server: embedded.EmbeddedServer, database_name: str) -> Tables:
-    return Tables.of(server, database_name)
-
-
 def reviewer(service: Service, name: str = "rita", *, tenant: str = "default") -> httpx.Client:
     return service.client(name, roles=[Role.REVIEWER], tenant=tenant)
 
