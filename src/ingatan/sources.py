@@ -91,7 +91,9 @@ def public_keys(keys: dict[str, Any]) -> dict[str, Any]:
         described = [key.as_dict(private=False) for key in found]
     except (JoseError, ValueError, TypeError, KeyError, AttributeError):
         raise BadRequest("'keys' is no JSON Web Key Set: {\"keys\": [...]} of public keys.") from None
-    named = {key.get("kid") for key in described}
+    if not all(isinstance(key.get("kid"), str) for key in keys["keys"]):
+        raise BadRequest("Each key has a 'kid' of its own, a string.")
+    named = {key["kid"] for key in described}
     if not 1 <= len(described) <= KEYS_MAX or len(named) != len(described):
         raise BadRequest(f"'keys' holds 1 to {KEYS_MAX} keys, each with a 'kid' of its own.")
     for key, given in zip(found, keys["keys"], strict=True):
@@ -169,6 +171,18 @@ def check_batch(connection: Connection, principal: Principal, id: UUID, source_i
         raise NotFound("There is no such batch.")
     if found.rolled_back_at is not None:
         raise Conflict("This batch was rolled back. Open another.")
+
+
+def hold(connection: Connection, principal: Principal, source: Source, batch_id: UUID | None) -> Source:
+    """``source`` as it is now; until the transaction ends nothing is withdrawn. Call before locking any subject.
+
+    Raises as ``check_batch`` for a batch that takes nothing any more.
+    """
+    connection.all("sources.hold", tenant_id=principal.tenant_id)
+    found = get(connection, principal, source.id)
+    if batch_id is not None:
+        check_batch(connection, principal, batch_id, source.id)
+    return found
 
 
 def forget_events(connection: Connection, tenant_id: UUID, now: datetime) -> int:
