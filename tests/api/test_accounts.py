@@ -257,7 +257,7 @@ def test_repeated_with_a_key_it_is_made_once(office: Office) -> None:
 def test_powers_reach_no_further_than_they_say(
     office: Office, server: embedded.EmbeddedServer, database_name: str
 ) -> None:
-    """Row security of the powers of an account, the organisation and an administrator, and of the withdrawing function."""
+    """Row security of the powers of an account, the organisation and an administrator, and of withdrawing."""
     office.say(office.boss).raise_for_status()
     office.boss.post(
         "/candidates", json={"text": "I prefer tea.", "type": "preference", "source": {"kind": "self"}}
@@ -287,8 +287,20 @@ def test_powers_reach_no_further_than_they_say(
     assert run(of_all, texts) == run(admin, texts) == ""
     assert run(acting(account, Scope.USER), texts) == run(acting(boss, Scope.ACCOUNT), texts) == ""
     assert run(acting(account, Scope.ORGANISATION), texts) == run(acting(account, Scope.ACCOUNT, uuid4()), texts) == ""
-    for table in ("conversations", "messages", "memories", "memory_evidence", "memory_embeddings", "candidates",
-                  "subjects", "erasures", "suppressions", "erased_texts", "memory_uses", "idempotency_keys"):  # fmt: skip
+    for table in (
+        "conversations",
+        "messages",
+        "memories",
+        "memory_evidence",
+        "memory_embeddings",
+        "candidates",
+        "subjects",
+        "erasures",
+        "suppressions",
+        "erased_texts",
+        "memory_uses",
+        "idempotency_keys",
+    ):
         assert run(admin, f"select count(*) from {table}") == 0, table
     for table in (
         "conversations",
@@ -315,9 +327,17 @@ def test_powers_reach_no_further_than_they_say(
 
     withdraw = "select count(*) from ingatan_withdraw(%s, %s)"
     some = f"'{uuid4()}'"
-    for opening in (of_account, of_all, member, (), (b"set local ingatan.scope = ''",),
-                    (b"set local ingatan.scope = '  admin'",), scope(Principal(tenant, boss), Power.REVIEW),
-                    scope(Principal(tenant, boss), Power.JOB), scope(Principal(tenant, boss), Power.AUDIT)):  # fmt: skip
+    for opening in (
+        of_account,
+        of_all,
+        member,
+        (),
+        (b"set local ingatan.scope = ''",),
+        (b"set local ingatan.scope = '  admin'",),
+        scope(Principal(tenant, boss), Power.REVIEW),
+        scope(Principal(tenant, boss), Power.JOB),
+        scope(Principal(tenant, boss), Power.AUDIT),
+    ):
         assert run(opening, withdraw % (some, "null")) == "refused"
     assert run(admin, withdraw % ("null", "null")) == run(admin, withdraw % (some, some)) == "refused"
     assert run(admin, withdraw % (some, "null")) == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -39,7 +39,7 @@ class Gate(WordEmbedder):
         self.held = False
         self.arrived, self.opened = threading.Event(), threading.Event()
 
-    def passages(self, texts: list[str]) -> list[Vector]:  # type: ignore[override]
+    def passages(self, texts: Sequence[str]) -> list[Vector]:
         """Vectors, once the gate is open."""
         if self.held:
             self.held = False
@@ -151,7 +151,12 @@ def test_content_that_is_passed_on_waits_and_is_not_recalled(house: House) -> No
 
 
 def test_what_it_repeats_gains_nothing_by_it(house: House) -> None:
-    body = {"text": "I work at the port of Sabang.", "type": "fact", "source": {"kind": "self"}, "importance": 0.4}
+    body: dict[str, Any] = {
+        "text": "I work at the port of Sabang.",
+        "type": "fact",
+        "source": {"kind": "self"},
+        "importance": 0.4,
+    }
     house.ana.post("/candidates", json=body).raise_for_status()
     assert house.bring(house.source(), body["text"], importance=1.0).json()["decision"] == "quarantine"
     assert house.ana.get("/memories").json()["items"][0]["importance"] == pytest.approx(0.4)
@@ -385,14 +390,15 @@ def test_sources_are_the_administrators(house: House) -> None:
         assert client.post(f"/sources/{source}/revoke").status_code == 403
     assert house.ana.get("/sources").status_code == 403
     assert house.ana.post("/batches", json={"source_id": source}).status_code == 403
-    for bad in (
+    wrong: tuple[dict[str, Any], ...] = (
         {"kind": "event"},
         {"kind": "x"},
         {"writer_id": None},
         {"keys": Signer().keys},
         {"types": []},
         {"z": 1},
-    ):
+    )
+    for bad in wrong:
         assert house.operator.post("/sources", json=body | bad).status_code == 422, bad
     assert house.operator.post("/sources", json=body).status_code == 201
 
@@ -400,7 +406,7 @@ def test_sources_are_the_administrators(house: House) -> None:
 def test_a_document_waits_for_a_reviewer_and_is_the_organisations(house: House) -> None:
     source = house.source("document", scopes=["organisation"])
     said = "The port opens at nine."
-    fields = {"type": "knowledge", "scope": "organisation", "kind": "document", "subject_id": None}
+    fields: dict[str, Any] = {"type": "knowledge", "scope": "organisation", "kind": "document", "subject_id": None}
     answer = house.bring(source, said, **fields).json()
     assert answer["decision"] == "review"
     house.approve(answer["id"])
