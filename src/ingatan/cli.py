@@ -20,6 +20,7 @@ import typer
 from ingatan import settings as configuration
 from ingatan import telemetry
 from ingatan.errors import IngatanError
+from ingatan.policy_commands import PolicyCommands
 from ingatan.settings import Environment, Settings
 from ingatan.types import Principal, Role
 
@@ -369,3 +370,7 @@ def _app(data_directory: Path | None) -> Iterator[Any]:
         yield running
     finally:
         running.close()
+
+
+_policy = PolicyCommands(explained=_explained, opened=_app, say=_say, check_tenant=_check_tenant)
+app.add_typer(_policy.group(), name="policy")

@@ -13,7 +13,7 @@ from ingatan import conversations
 from ingatan.app import App
 from ingatan.audit import AuditAction, Entry
 from ingatan.identity import DEFAULT_TENANT, tenant_uuid
-from ingatan.types import MessageRole, Principal, new_id
+from ingatan.types import MessageRole, Principal, Role, new_id
 
 MINUTES_BETWEEN_TURNS = 1
 
@@ -34,11 +34,12 @@ class Person:
     name: str
     language: str
     conversations: tuple[DemoConversation, ...]
+    roles: frozenset[Role] = frozenset({Role.USER})
 
     @property
     def principal(self) -> Principal:
         """The person as a caller of the default tenant."""
-        return Principal(tenant_uuid(DEFAULT_TENANT), self.id, verified=True)
+        return Principal(tenant_uuid(DEFAULT_TENANT), self.id, roles=self.roles, verified=True)
 
 
 @cache
@@ -50,7 +51,10 @@ def people() -> tuple[Person, ...]:
             UUID(person["id"]),
             person["name"],
             person["language"],
-            tuple(DemoConversation(talk["hours_ago"], tuple(talk["turns"])) for talk in person["conversations"]),
+            tuple(
+                DemoConversation(talk["hours_ago"], tuple(talk["turns"])) for talk in person.get("conversations", ())
+            ),
+            frozenset(Role(role) for role in person.get("roles", ("user",))),
         )
         for person in data["people"]
     )
@@ -60,7 +64,7 @@ def load(app: App, now: datetime | None = None) -> bool:
     """Load every person who has no conversation yet; True if anyone was loaded. Arrival times are set back."""
     at = now or datetime.now(UTC)
     loaded = False
-    for person in people():
+    for person in (one for one in people() if one.conversations):
         with app.database.write(person.principal) as connection:
             if conversations.page(connection, person.principal, before=None, limit=1):
                 continue

@@ -150,6 +150,7 @@ def erase_memories(
         sources,
         conversation_id=conversation_id if memory_id is None else None,
         everything=everything,
+        seen=seen,
     )
     subjects.raise_epoch(connection, principal)
     if memory_id is None:
@@ -188,8 +189,9 @@ def _remove(
     *,
     conversation_id: UUID | None,
     everything: bool,
+    seen: set[bytes],
 ) -> dict[str, int]:
-    """Delete memories ``ids`` from every representation; counts of rows that went, by representation."""
+    """Delete memories ``ids``, which bear the marks ``seen``, from every representation; counts of rows that went."""
     owner = {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
     by_id = {"tenant_id": principal.tenant_id, "ids": ids}
     return {
@@ -204,6 +206,7 @@ def _remove(
             conversation_id=conversation_id,
             ids=ids,
             message_ids=sources,
+            marks=[mark.hex() for mark in seen],
         ),
         "versions": connection.run("erasure.memories", **by_id, subject_id=principal.subject_id),
         "memories": len(ids),

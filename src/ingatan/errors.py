@@ -7,6 +7,8 @@ IngatanError
 ├── Forbidden 403 ── MemoryDisabled
 ├── NotFound 404
 ├── Conflict 409 ── KeyReused
+├── Outdated 412
+├── RateLimited 429
 ├── Unavailable 503 ── DatabaseUnavailable
 ├── ExtractionFailed ── ExtractionRejected, ExtractionUnavailable   (inside a sweep only)
 └── StartRefused       (never leaves the process; the service does not start)
@@ -95,6 +97,21 @@ class KeyReused(Conflict):
     """An idempotency key came back with another body (409)."""
 
     code = "idempotency_key_reused"
+
+
+class Outdated(IngatanError):
+    """What the caller means to replace was replaced by somebody else meanwhile (412)."""
+
+    code, status = "outdated", 412
+
+
+class RateLimited(IngatanError):
+    """The caller proposed as much as the policy lets them for now (429 with Retry-After, in seconds)."""
+
+    code, status = "rate_limited", 429
+
+    def __init__(self, message: str, *, retry_after_seconds: int) -> None:
+        super().__init__(message, extra={"retry_after_seconds": retry_after_seconds})
 
 
 class Unavailable(IngatanError):

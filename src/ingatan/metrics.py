@@ -7,11 +7,12 @@ waits in the database is read when somebody asks.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 
 from ingatan.telemetry import Event
-from ingatan.types import Outcome, Reason
+from ingatan.types import AlertKind, Outcome, Reason
 
 OTHER = "other"
 FAILURE_REASONS_MAX = 40
@@ -48,6 +49,7 @@ class Metrics:
         self.degraded = self._counter("recalls_degraded", "Recalls by words because meaning did not answer.")
         self.failed = self._counter("jobs_failed", "Failures of background work.", ("job",))
         self.refused = self._counter("credentials_refused", "Credentials refused.")
+        self.alerts = self._counter("alerts", "Alerts raised.", ("kind",))
         self.security = self._counter("security_reviews", "Conversations with something hostile in them.")
         gauges = {
             "vectors_pending": ("Vectors still to be made.", ("model",)),
@@ -108,9 +110,13 @@ class Metrics:
             Event.RECALL_DEGRADED: lambda fields: self.degraded.inc(),
             Event.CREDENTIAL_REFUSED: lambda fields: self.refused.inc(),
             Event.SECURITY_REVIEW: lambda fields: self.security.inc(),
+            Event.ALERT_RAISED: self._alerted,
             Event.AUDIT_SEAL_FAILED: lambda fields: failed.labels("seal").inc(),
             Event.INDEX_FAILED: lambda fields: failed.labels("index").inc(),
         }
+
+    def _alerted(self, fields: Mapping[str, object]) -> None:
+        self.alerts.labels(_one_of(AlertKind, str(fields.get("reason")))).inc()
 
     def _swept(self, fields: Mapping[str, object]) -> None:
         self.sweeps.labels("finished").inc()
@@ -135,5 +141,5 @@ def _number(fields: Mapping[str, object], name: str) -> float:
     return float(value) if isinstance(value, int | float) and value > 0 else 0.0
 
 
-def _one_of(kind: type[Outcome] | type[Reason], value: str) -> str:
+def _one_of(kind: type[StrEnum], value: str) -> str:
     return value if value in {str(member.value) for member in kind} else OTHER

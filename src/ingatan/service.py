@@ -111,7 +111,9 @@ def _greet(app: App, address: str, sign_in: str | None, *, with_demo: bool) -> N
     if with_demo and app.settings.environment is Environment.DEVELOPMENT and app.development_key is not None:
         out.print("  bearer tokens (24 hours):")
         for person in demo.people():
-            token = development_token(app.development_key, subject=str(person.id), ttl_seconds=86_400)
+            token = development_token(
+                app.development_key, subject=str(person.id), roles=sorted(person.roles), ttl_seconds=86_400
+            )
             out.print(f"    {person.name} ({person.language}): {token}")
         auditor = development_token(
             app.development_key, subject="demo-auditor", roles=(Role.AUDITOR,), ttl_seconds=86_400

@@ -190,15 +190,15 @@ def check_batch(connection: Connection, principal: Principal, id: UUID, source_i
         raise Conflict("This batch was rolled back. Open another.")
 
 
-def hold(connection: Connection, principal: Principal, source: Source, batch_id: UUID | None) -> Source:
-    """``source`` as it is now; until the transaction ends nothing is withdrawn. Call before locking any subject.
+def hold(connection: Connection, principal: Principal, id: UUID, batch_id: UUID | None) -> Source:
+    """One source as it is now; until the transaction ends nothing is withdrawn. Call before locking any subject.
 
     Raises as ``check_batch`` for a batch that takes nothing any more.
     """
     connection.all("sources.hold", tenant_id=principal.tenant_id)
-    found = get(connection, principal, source.id)
+    found = get(connection, principal, id)
     if batch_id is not None:
-        check_batch(connection, principal, batch_id, source.id)
+        check_batch(connection, principal, batch_id, id)
     return found
 
 

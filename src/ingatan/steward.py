@@ -6,6 +6,7 @@ between transactions, never inside one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,13 +16,13 @@ from ingatan import accounts, conversations, erasure, idempotency, sources, span
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.embeddings import NO_VECTORS
 from ingatan.erasure import Receipt
-from ingatan.errors import Conflict, Forbidden, MemoryDisabled, NotFound, PolicyRefused
+from ingatan.errors import Conflict, Forbidden, MemoryDisabled, NotFound, PolicyRefused, RateLimited
 from ingatan.idempotency import Key
 from ingatan.identity import SENTINEL_SUBJECT
 from ingatan.memories import candidates, proposals, registry
 from ingatan.memories.decision_context import Writer
 from ingatan.memories.slots import Slot
-from ingatan.memories.standing import Standing, Terms
+from ingatan.memories.standing import RATE_WINDOW, Standing, Terms
 from ingatan.projections import Projections
 from ingatan.settings import Settings, memory_allowed
 from ingatan.sources import Source
@@ -252,7 +253,7 @@ class Steward:
         vectors = self._projections.vectors([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
         with self._database.write(principal) as connection:
             if source is not None:
-                source = sources.hold(connection, principal, source, candidate.batch_id)
+                source = sources.hold(connection, principal, source.id, candidate.batch_id)
             turns = self._cited(connection, principal, candidate)
             owner, writer = _acting(connection, principal, candidate, source)
             if subjects.lock(connection, owner).erasure_epoch != epoch:
@@ -267,6 +268,7 @@ class Steward:
             if take is not None:
                 take(connection, owner)
             standing = Standing(connection, owner, [candidate], terms, turns=turns, writer=writer, source=source)
+            _check_rate(standing, terms.now)
             settled = candidates.settle(connection, standing, candidate, candidate_id=candidate_id, vectors=vectors)
             self._audit.append(connection, principal, settled.entries)
         settled.announce()
@@ -340,6 +342,13 @@ def _acting(
     owner = Principal(principal.tenant_id, candidate.subject_id, scope=candidate.scope)
     connection.enter(owner)
     return owner, writer
+
+
+def _check_rate(standing: Standing, now: datetime) -> None:
+    if standing.writer_has_had_their_share:
+        oldest = standing.brought.oldest_at or now
+        seconds = max(1, math.ceil((oldest + RATE_WINDOW - now).total_seconds()))
+        raise RateLimited("You proposed as much as you may for now. Try again later.", retry_after_seconds=seconds)
 
 
 def _about(principal: Principal, action: AuditAction, **details: str) -> Entry:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from ingatan.errors import Forbidden
@@ -25,6 +26,19 @@ class Subject:
     consent_at: datetime | None = None
     has_wishes: bool = False
     policy_version: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brought:
+    """How many candidates came since a moment: by one writer, about one subject, from one source.
+
+    ``oldest_at`` is when the writer's first of them came.
+    """
+
+    by_writer: int = 0
+    by_subject: int = 0
+    by_source: int = 0
+    oldest_at: datetime | None = None
 
 
 def register(connection: Connection, principal: Principal) -> None:
@@ -53,14 +67,26 @@ def read(connection: Connection, principal: Principal) -> Subject:
     """The caller's row without a lock; defaults if they are not known yet."""
     row = connection.one("subjects.read", tenant_id=principal.tenant_id, subject_id=principal.subject_id)
     assert row is not None, "the query always has one row"
-    return Subject(
-        principal.subject_id,
-        row.erasure_epoch or 0,
-        Consent(row.consent or "unset"),
-        row.consent_at,
-        row.has_wishes,
-        row.policy_version,
+    return _subject(principal, row)
+
+
+def standing(
+    connection: Connection, principal: Principal, *, writer_id: UUID, source_id: UUID | None, since: datetime
+) -> tuple[Subject, Brought]:
+    """The subject's row without a lock, and what was brought since ``since``, in one query."""
+    row = connection.one(
+        "subjects.standing",
+        tenant_id=principal.tenant_id,
+        subject_id=principal.subject_id,
+        writer_id=writer_id,
+        source_id=source_id,
+        since=since,
     )
+    assert row is not None, "the query always has one row"
+    brought = Brought(
+        by_writer=row.by_writer, by_subject=row.by_subject, by_source=row.by_source, oldest_at=row.oldest_at
+    )
+    return _subject(principal, row), brought
 
 
 def set_consent(connection: Connection, principal: Principal, consent: Consent) -> None:
@@ -77,3 +103,14 @@ def set_consent(connection: Connection, principal: Principal, consent: Consent) 
 def raise_epoch(connection: Connection, principal: Principal) -> None:
     """Invalidate everything in flight about the caller. Call under ``lock``."""
     connection.run("subjects.raise_epoch", tenant_id=principal.tenant_id, subject_id=principal.subject_id)
+
+
+def _subject(principal: Principal, row: Any) -> Subject:
+    return Subject(
+        principal.subject_id,
+        row.erasure_epoch or 0,
+        Consent(row.consent or "unset"),
+        row.consent_at,
+        row.has_wishes,
+        row.policy_version,
+    )

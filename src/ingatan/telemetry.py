@@ -39,6 +39,7 @@ class Event(StrEnum):
     RECALL_DEGRADED = "recall degraded"
     EMBEDDING_MODEL_BUILDING = "embedding model building"
     INDEX_FAILED = "index failed"
+    ALERT_RAISED = "alert raised"
     EMBEDDING_MODEL_SERVES = "embedding model serves"
 
 

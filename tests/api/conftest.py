@@ -12,6 +12,7 @@ import pytest
 from ingatan.settings import PREFIX
 from ingatan.storage import embedded
 from tests.serving import Service, serving
+from tests.tables import Tables
 
 Under = Callable[..., AbstractContextManager[Service]]
 """Serve the test's one database, again and again, each time under other settings: ``under(MEMORY__IDLE_MINUTES="2")``.
@@ -29,3 +30,9 @@ def under(server: embedded.EmbeddedServer, database_name: str, tmp_path: Path) -
             yield running
 
     return serve
+
+
+@pytest.fixture
+def tables(server: embedded.EmbeddedServer, database_name: str) -> Tables:
+    """The tables of the test's own database."""
+    return Tables.of(server, database_name)

@@ -118,6 +118,8 @@ def test_a_form_without_the_session_secret_is_refused(service: Service, path: st
         "text": "I prefer short answers.", "consent": "withdrawn", "language": "vi", "question": "Where?",
         "person": str(demo.people()[1].id), "memory": str(uuid4()),
     }  # fmt: skip
+    if path in {"/console/approve", "/console/reject"}:
+        visit.send("/console/person", person=str(demo.people()[-1].id))
     before = visit.open()
     for secret in ({}, {"csrf": ""}, {"csrf": "wrong"}, {"csrf": "é"}, {"csrf": visit.csrf + "x"}):
         refused = visit.client.post(path, data=fields | secret)

@@ -386,7 +386,8 @@ def test_registration_refuses_keys_that_prove_nothing(desk: Desk) -> None:
     for odd in ({"kid": ["a"]}, {"kid": 7}, {"kid": ""}, {"kid": None}, {"crv": ["P-256"]}, {"kty": ["OKP"]}, {"x": 1}):
         assert keys(good | odd) == 422, odd
     assert keys("x") == keys(None) == keys([]) == 422
-    for none in ({}, {"keys": None}, {"keys": {}}, {"keys": "x"}):
+    nothing: tuple[dict[str, Any], ...] = ({}, {"keys": None}, {"keys": {}}, {"keys": "x"})
+    for none in nothing:
         body = {"name": "K", "kind": "event", "keys": none}
         assert desk.operator.post("/sources", json=body).status_code == 422, none
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,9 @@ import pytest
 
 from ingatan.embeddings import Vector
 from ingatan.identity import tenant_uuid
-from ingatan.memories import candidates
-from ingatan.memories.decision_context import Writer
-from ingatan.memories.held import restored
-from ingatan.memories.standing import Standing
 from ingatan.storage import embedded
 from ingatan.testing import WordEmbedder
-from ingatan.types import Parent, ParentKind, Principal, Role, Scope
+from ingatan.types import Role, Scope
 from tests.serving import Service, serving
 from tests.signing import Signer
 from tests.tables import Tables
@@ -89,31 +85,12 @@ class House:
         } | fields
         return (client or self.agent).post("/candidates", json=body)
 
-    def approve(self, candidate_id: str, *parents: str) -> str:
-        """What a reviewer's approval does, without the queue's own rules; the memory's id."""
-        [(payload, subject)] = self.tables.run(
-            "select payload, subject_id from candidates where id = %s", UUID(candidate_id)
-        )
-        assert isinstance(payload, dict)
-        candidate = restored(payload)
-        lineage = tuple(Parent(kind=ParentKind.MEMORY, id=UUID(id)) for id in parents)
-        candidate = replace(candidate, parents=(*candidate.parents, *lineage))
-        owner = Principal(tenant_uuid("default"), UUID(str(subject)), scope=candidate.scope)
-        app = self.service.app
-        with app.database.write(owner) as connection:
-            standing = Standing(
-                connection,
-                owner,
-                [candidate],
-                app.steward._terms(datetime.now(UTC)),
-                turns={},
-                writer=Writer(subject_id=uuid4(), is_service=True),
-                approved=True,
-            )
-            done = candidates.settle(connection, standing, candidate)
-        assert done.memory_id is not None, done.decision
-        self.tables.run("update candidates set state = 'settled', payload = null where id = %s", UUID(candidate_id))
-        return str(done.memory_id)
+    def approve(self, candidate_id: str) -> str:
+        """A reviewer approves what waits; the memory's id."""
+        rita = self.service.client("rita", roles=[Role.REVIEWER])
+        answer = rita.post(f"/review/candidates/{candidate_id}/approve", json={})
+        assert answer.json().get("memory_id"), answer.text
+        return str(answer.json()["memory_id"])
 
     def recalled(self, query: str, client: httpx.Client | None = None, **fields: Any) -> list[str]:
         """Texts recalled, sorted."""
@@ -286,6 +263,22 @@ def test_a_batch_is_rolled_back_alone(house: House) -> None:
     assert house.happened(signer, "Case 4 was opened.", batch=one).status_code == 409
     assert house.happened(signer, "Case 5 was opened.", batch=two).status_code == 201
     assert house.operator.post(f"/sources/{signer.source_id}/revoke").json()["withdrawn"] == 2
+
+
+def test_nothing_approved_in_flight_brings_it_back(house: House) -> None:
+    """Revoked while a reviewer's approval is being embedded."""
+    source = house.source()
+    waiting = house.bring(source, "I work at the port of Sabang.").json()["id"]
+    rita = house.service.client("rita", roles=[Role.REVIEWER])
+    house.gate.held = True
+    with ThreadPoolExecutor(1) as pool:
+        sent = pool.submit(rita.post, f"/review/candidates/{waiting}/approve", json={})
+        assert house.gate.arrived.wait(WAIT_SECONDS)
+        assert house.operator.post(f"/sources/{source}/revoke").json()["withdrawn"] == 0
+        house.gate.opened.set()
+        assert sent.result().status_code == 409
+    assert house.tables.run("select count(*) from memories") == [(0,)]
+    assert house.tables.run("select state, payload from candidates") == [("withdrawn", None)]
 
 
 @pytest.mark.parametrize("whole", [True, False])

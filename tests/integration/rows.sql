@@ -139,3 +139,7 @@ values (%(tenant)s, %(id)s, 1, 'memory', %(id)s)
 -- name: rows.seen_events
 -- One that their tenant's source signed.
 insert into seen_events (tenant_id, source_id, digest, believed_until) values (%(tenant)s, %(id)s, '\x00', now())
+
+-- name: rows.alerts
+-- About them.
+insert into alerts (tenant_id, id, kind, key, day, n) values (%(tenant)s, %(id)s, 'churn', %(subject)s, now(), 1)

@@ -20,10 +20,12 @@ TABLES = (
     "sweep_state", "sweep_abandoned", "memories", "memory_evidence", "memory_uses", "memory_embeddings", "candidates",
     "audit_heads", "audit_log", "audit_pending", "erasures", "idempotency_keys", "embedding_pending", "erased_texts",
     "suppressions", "policy_versions", "accounts", "account_members", "sources", "batches", "memory_lineage",
-    "seen_events",
+    "seen_events", "alerts",
 )  # fmt: skip
 """In an order that foreign keys allow. ``test_every_table_is_here`` holds it against the catalogue."""
-OF_TENANT = {"tenants", "audit_heads", "audit_log", "audit_pending", "accounts", "account_members", "seen_events"}
+OF_TENANT = {
+    "tenants", "audit_heads", "audit_log", "audit_pending", "accounts", "account_members", "seen_events", "alerts",
+}  # fmt: skip
 SEEN = {
     "tenants": {"person": 1, "review": 1, "audit": 1, "admin": 1, "job": 1},
     "audit_heads": {"person": 2, "review": 2, "audit": 2, "admin": 2, "job": 2},
@@ -33,6 +35,7 @@ SEEN = {
     "batches": {"person": 2, "review": 2, "audit": 2, "admin": 2, "job": 2},
     "seen_events": {"job": 2},
     "policy_versions": {"person": 2, "review": 2, "audit": 2, "admin": 2, "job": 2},
+    "alerts": {"audit": 2, "admin": 2},
     "audit_log": {"audit": 2},
     "audit_pending": {"job": 2},
     "candidates": {"person": 1, "review": 2},
@@ -43,11 +46,14 @@ SEEN = {
     "sweep_abandoned": {"person": 1, "job": 2},
 }
 """Rows Alice sees of the two that her tenant has, by power; elsewhere one as a person and none otherwise."""
-WRITTEN_AS = dict.fromkeys(("policy_versions", "accounts", "account_members", "sources"), Power.ADMIN)
+WRITTEN_AS = {
+    **dict.fromkeys(("policy_versions", "accounts", "account_members", "sources"), Power.ADMIN),
+    "alerts": Power.JOB,
+}
 """In which power rows of a table are written; elsewhere as a person."""
 NEVER_DELETED = {
-    "policy_versions", "tenants", "subjects", "audit_heads", "audit_log", "erasures", "erased_texts", "workspaces",
-    "conversation_askers", "accounts", "sources", "batches", "memory_lineage",
+    "policy_versions", "alerts", "tenants", "subjects", "audit_heads", "audit_log", "erasures", "erased_texts",
+    "workspaces", "conversation_askers", "accounts", "sources", "batches", "memory_lineage",
 }  # fmt: skip
 
 

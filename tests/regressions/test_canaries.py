@@ -12,6 +12,7 @@ import io
 import json
 import re
 import socket
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,7 @@ def drive(service: Service) -> list[httpx.Response]:
         answers.append(ana.patch(f"/memories/{item['id']}", json={"importance": CANARY}))
     answers += drive_the_rest(service, ana, id)
     answers += drive_sources(service)
+    answers += drive_review(service, ana)
     if isinstance(service.embedder, WordEmbedder):
         service.embedder.down = True
     answers.append(ana.post("/recall", json={"query": f"{CANARY}!"}))
@@ -162,6 +164,61 @@ def drive_sources(service: Service) -> list[httpx.Response]:
     return [account, made, batch, *(client.request(method, path, **given) for client, method, path, given in requests)]
 
 
+def drive_review(service: Service, ana: httpx.Client) -> list[httpx.Response]:
+    """What is held, its verdicts, appeals and withdrawals, and the policy, each with success and with mistakes."""
+    rita = service.client(f"rita-{CANARY}", roles=[Role.REVIEWER])
+    adi = service.client("adi", roles=[Role.ADMIN])
+    made = [
+        ana.post(
+            "/candidates",
+            json={
+                "text": f"I prefer {CANARY} number {n}.", "type": "preference", "source": {"kind": "self"},
+                "review": True, "reason": CANARY,
+            },
+        )
+        for n in range(5)
+    ]  # fmt: skip
+    approved, edited, refused, kept, taken = (answer.json()["id"] for answer in made)
+    document = adi.get("/policy").json()["document"]
+    requests: list[tuple[httpx.Client, str, str, dict[str, Any]]] = [
+        (rita, "GET", "/review/candidates", {"params": {"reason": CANARY}}),
+        (rita, "GET", "/review/candidates", {"params": {"cursor": CANARY}}),
+        (rita, "GET", f"/review/candidates/{approved}", {}),
+        (rita, "GET", f"/review/candidates/{CANARY}", {}),
+        (rita, "POST", f"/review/candidates/{edited}/approve", {"json": {"text": f"I like {CANARY} most."}}),
+        (rita, "POST", f"/review/candidates/{edited}/approve", {"json": {CANARY: CANARY}}),
+        (rita, "POST", f"/review/candidates/{approved}/approve", {"json": {"note": CANARY}}),
+        (rita, "POST", f"/review/candidates/{approved}/approve", {"json": {"note": CANARY}}),
+        (rita, "POST", f"/review/candidates/{refused}/reject", {"json": {"reason": CANARY}}),
+        (rita, "POST", f"/review/candidates/{refused}/reject", {"json": {"note": CANARY}}),
+        (rita, "POST", "/review/candidates/bulk", {"json": {"ids": [CANARY], "verdict": "approve"}}),
+        (rita, "POST", "/review/candidates/bulk", {"json": {"ids": [edited], "verdict": "reject", "note": CANARY}}),
+        (ana, "POST", f"/candidates/{kept}/appeal", {"json": {"note": CANARY}}),
+        (ana, "POST", f"/candidates/{kept}/appeal", {"json": {"note": CANARY}}),
+        (ana, "POST", f"/candidates/{refused}/appeal", {"json": {"text": f"My wife {CANARY} is ill."}}),
+        (ana, "POST", f"/candidates/{refused}/appeal", {"json": {"text": CANARY * 400}}),
+        (ana, "POST", f"/candidates/{refused}/appeal", {"json": {"text": f"I prefer {CANARY}.", "note": CANARY}}),
+        (ana, "POST", f"/candidates/{taken}/withdraw", {}),
+        (ana, "POST", f"/candidates/{taken}/withdraw", {}),
+        (ana, "GET", "/candidates", {"params": {"state": "open"}}),
+        (adi, "GET", "/policy", {}),
+        (adi, "PUT", "/policy", {"json": document | {CANARY: CANARY}}),
+        (adi, "PUT", "/policy", {"content": f"profile: [{CANARY}".encode()}),
+        (adi, "PUT", "/policy", {"content": f"profile: {CANARY}\nbenefit: !!{CANARY} x".encode()}),
+        (adi, "PUT", "/policy", {"json": document | {"benefit": CANARY}, "headers": {"If-Match": CANARY}}),
+        (adi, "PUT", "/policy", {"json": document | {"benefit": CANARY}}),
+        (adi, "GET", "/policy/versions", {"params": {"cursor": CANARY}}),
+        (adi, "GET", f"/policy/versions/{CANARY}", {}),
+        (adi, "GET", "/policy/report", {"params": {"from": CANARY}}),
+        (adi, "GET", "/alerts", {"params": {"kind": CANARY}}),
+    ]
+    answers = [client.request(method, path, **given) for client, method, path, given in requests]
+    assert {answer.status_code for answer in answers} >= {200, 409, 422}
+    service.app.tidy(datetime.now(UTC) + timedelta(days=40))
+    service.app.watch()
+    return [*made, *answers]
+
+
 def test_k01_every_route_is_driven(service: Service) -> None:
     """With the answers' addresses: whoever adds a route adds it to ``drive``."""
     driven = [(answer.request.method, answer.request.url.path) for answer in drive(service)]
@@ -171,7 +228,7 @@ def test_k01_every_route_is_driven(service: Service) -> None:
 
 
 def test_k01_in_an_outage_no_route_repeats_what_was_sent(service: Service, heard: io.StringIO) -> None:
-    ana = service.client(f"ana-{CANARY}", roles=[Role.USER, Role.AUDITOR, Role.ADMIN, Role.WRITER])
+    ana = service.client(f"ana-{CANARY}", roles=list(Role))
     service.app.database.close()
     unknown = str(service.principal().subject_id)
     bodies: list[dict[str, Any]] = [
@@ -198,7 +255,8 @@ def test_k01_forms_log_nothing(
         visit = Visit(service)
         fields = {
             "text": f"I use {CANARY} every day.", "question": CANARY, "person": CANARY, "memory": CANARY,
-            "consent": CANARY, "language": CANARY, "conversation": CANARY, "act_id": CANARY,
+            "consent": CANARY, "language": CANARY, "conversation": CANARY, "act_id": CANARY, "candidate": CANARY,
+            "reason": CANARY, "note": CANARY,
         }  # fmt: skip
         forms = [path for method, path, _ in console.actions() if method == "POST" and "sign-out" not in path]
         for form in forms:

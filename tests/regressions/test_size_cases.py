@@ -22,6 +22,7 @@ import pytest
 from ingatan import api
 from ingatan.api.payload import BODY_BYTES_MAX, DEPTH_MAX, KEYS_MAX
 from ingatan.storage import embedded
+from ingatan.types import Role
 from tests.model_server import model_server, operation, says
 from tests.serving import Service, serving
 from tests.tables import Tables
@@ -152,7 +153,7 @@ def raw(text: str) -> bytes:
 
 @pytest.mark.parametrize("kind", ODD)
 def test_g03_odd_json_is_refused_shortly_on_every_route(service: Service, tables: Tables, kind: str) -> None:
-    ana = service.client()
+    ana = service.client(roles=list(Role))
     id = service.say(ana, "hello")
     body = {"text": "I use QGIS every week.", "type": "fact", "source": {"kind": "self"}}
     memory = ana.post("/candidates", json=body).raise_for_status().json()["memory_id"]

@@ -18,7 +18,9 @@ from ingatan.api import (
     episodes,
     memories,
     metrics,
+    policy,
     problems,
+    review,
     service,
     sources,
     workspaces,
@@ -31,7 +33,9 @@ def create(app: App) -> FastAPI:
     """The web application of a running ``app``; it neither starts nor closes it."""
     web = FastAPI(title="Ingatan", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     web.state.app = app
-    routers = (conversations, workspaces, memories, consent, accounts, sources, episodes, service, metrics)
+    routers = (
+        conversations, workspaces, memories, review, policy, consent, accounts, sources, episodes, service, metrics,
+    )  # fmt: skip
     for router in (module.router for module in routers):
         web.include_router(router)
     problems.install(web)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +11,9 @@ from ingatan.accounts import Account
 from ingatan.accounts import Member as AccountMember
 from ingatan.conversations import Conversation, Message
 from ingatan.memories.decisions import Decided
+from ingatan.memories.queue import Item, Waiting
 from ingatan.memories.registry import Act, Chapter
+from ingatan.reviewer import Reviewed
 from ingatan.sources import Batch, Source
 from ingatan.types import Memory
 from ingatan.workspaces import Member, Workspace
@@ -158,18 +161,98 @@ def _act(act: Act | None) -> dict[str, Any] | None:
 
 
 def decision(item: Decided) -> dict[str, Any]:
-    """One decision about the caller; no text for what is never stored."""
+    """One decision about the caller; with the text only while it waits for a reviewer."""
     return {
         "id": str(item.id),
         "conversation_id": str(item.conversation_id) if item.conversation_id else None,
         "message_ids": [str(id) for id in item.message_ids],
         "type": item.type.value,
-        "text": None,
+        "text": item.text,
         "decision": item.decision.value,
         "reasons": [reason.value for reason in item.reasons],
         "policy_version": item.policy_version,
         "memory_id": str(item.memory_id) if item.memory_id else None,
         "created_at": item.created_at.isoformat(),
+        "state": item.state.value,
+        "verdict": item.verdict.value if item.verdict else None,
+        "reviewed_at": moment(item.reviewed_at),
+        "note": item.note,
+        "appealed_at": moment(item.appealed_at),
+        "expires_at": moment(item.expires_at),
+    }
+
+
+def moment(value: datetime | None) -> str | None:
+    """A time as it is answered."""
+    return value.isoformat() if value else None
+
+
+def waiting(item: Waiting) -> dict[str, Any]:
+    """One candidate in the queue, without what it proposes."""
+    return {
+        "id": str(item.id),
+        "subject_id": str(item.subject_id),
+        "writer_id": str(item.writer_id),
+        "scope": item.scope.value,
+        "type": item.type,
+        "decision": item.decision.value,
+        "reasons": list(item.reasons),
+        "policy_version": item.policy_version,
+        "source": {
+            "kind": item.source,
+            "source_id": str(item.source_id) if item.source_id else None,
+            "batch_id": str(item.batch_id) if item.batch_id else None,
+        },
+        "created_at": item.created_at.isoformat(),
+        "expires_at": moment(item.expires_at),
+        "appealed_at": moment(item.appealed_at),
+    }
+
+
+def review_item(item: Item) -> dict[str, Any]:
+    """One candidate as its reviewer sees it: what is proposed, and each quote with what stands around it."""
+    proposed = item.held.candidate if item.held else None
+    return {
+        **waiting(item.waiting),
+        "state": item.state.value,
+        "text": proposed.text if proposed else None,
+        "operation": proposed.operation.value if proposed else None,
+        "slot": proposed.slot if proposed else None,
+        "language": proposed.language if proposed else None,
+        "importance": proposed.importance if proposed else None,
+        "confidence": proposed.confidence if proposed else None,
+        "reason": proposed.reason if proposed else None,
+        "classification": proposed.classification.value if proposed else None,
+        "purposes": list(proposed.purposes) if proposed else [],
+        "proposed_expiry": moment(proposed.expires_at) if proposed else None,
+        "quotes": [
+            {
+                "message_id": str(one.message_id),
+                "before": one.before,
+                "quote": one.quote,
+                "after": one.after,
+                "said_at": one.said_at.isoformat(),
+            }
+            for one in item.excerpts
+        ],
+        "source_readable": item.source_readable,
+        "appeal_note": item.appeal_note,
+        "verdict": item.verdict.value if item.verdict else None,
+        "reviewed_at": moment(item.reviewed_at),
+        "memory_id": str(item.memory_id) if item.memory_id else None,
+    }
+
+
+def reviewed(item: Reviewed) -> dict[str, Any]:
+    """What became of one candidate by a verdict; ``error`` is a code where nothing was decided."""
+    return {
+        "id": str(item.id),
+        "verdict": item.judgement.value,
+        "decision": item.decision.value if item.decision else None,
+        "reasons": list(item.reasons),
+        "memory_id": str(item.memory_id) if item.memory_id else None,
+        "policy_version": item.policy_version,
+        "error": item.error,
     }
 
 

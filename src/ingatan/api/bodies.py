@@ -11,18 +11,36 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ingatan import text as texts
 from ingatan.accounts import AccountRole
+from ingatan.memories.decisions import Judgement
 from ingatan.memories.policy_document import PURPOSE
+from ingatan.memories.proposals import IMPORTANCE
 from ingatan.memories.ranking import Ranking
 from ingatan.memories.slots import Slot
+from ingatan.screening import SECURITY_REASONS
 from ingatan.sources import Access as SourceAccess
 from ingatan.sources import Kind as SourceType
-from ingatan.types import TYPE_ALIASES, Audience, MemoryType, MessageRole, Scope
+from ingatan.types import NEVER_STORED, TYPE_ALIASES, Audience, Classification, MemoryType, MessageRole, Reason, Scope
 
 CONTENT_BYTES_MAX = 1_000_000
 TITLE_CHARS_MAX = 200
 FUTURE_SECONDS_MAX = 300
+REASON_CHARS_MAX = 300
+NOTE_CHARS_MAX = 500
+BULK_MAX = 50
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
 _OFFSET = re.compile(r"(Z|[+-]\d{2}:?\d{2})$", re.IGNORECASE)
+
+
+REJECTIONS = (
+    NEVER_STORED
+    | SECURITY_REASONS
+    | {
+        Reason.REVIEWER, Reason.NOT_STATED_BY_SUBJECT, Reason.NOT_A_STATEMENT, Reason.NOT_LICENSED, Reason.UNTRUSTED,
+        Reason.LOW_IMPORTANCE, Reason.DUPLICATE, Reason.CONTRADICTION, Reason.PURPOSE, Reason.CLASSIFICATION,
+        Reason.TYPE, Reason.SCOPE,
+    }
+)  # fmt: skip
+"""For which a reviewer may reject."""
 
 
 def _clean(value: str) -> str:
@@ -78,6 +96,12 @@ def _tree(value: Any) -> Any:
 
 def _type(value: Any) -> Any:
     return TYPE_ALIASES.get(value, value) if isinstance(value, str) else value
+
+
+def _rejection(value: Reason) -> Reason:
+    if value not in REJECTIONS:
+        raise ValueError("not a reason for which a reviewer rejects; see docs/governed-writes.md")
+    return value
 
 
 Text = Annotated[str, AfterValidator(_clean)]
@@ -268,13 +292,18 @@ class NewCandidate(Body):
 
     text: Annotated[Statement, Field(max_length=2_000)]
     type: Kind
-    importance: Share = 0.7
+    importance: Share = IMPORTANCE
     subject_id: UUID | None = None
     scope: Scope = Scope.USER
     audience: Audience = Audience.MEMBER
     source: Annotated[SelfSource | TurnSource | SourcedBy, Field(discriminator="kind")]
     quote: Annotated[Statement, Field(max_length=2_000)] | None = None
     expires_at: Expiry = None
+    confidence: Share | None = None
+    reason: Annotated[Text, Field(max_length=REASON_CHARS_MAX)] = ""
+    classification: Classification = Classification.PERSONAL
+    purposes: Annotated[list[Annotated[str, Field(pattern=PURPOSE)]], Field(max_length=20)] = []
+    review: bool = False
 
     @model_validator(mode="after")
     def _quoted(self) -> NewCandidate:
@@ -285,6 +314,42 @@ class NewCandidate(Body):
         if self.source.kind in ("external", "document") and self.scope is Scope.USER and self.subject_id is None:
             raise ValueError("name the person in 'subject_id'")
         return self
+
+
+Note = Annotated[Statement, Field(max_length=NOTE_CHARS_MAX)] | None
+
+
+class Approval(Body):
+    """To remember what waits; with ``text``, in other words of its quote."""
+
+    text: Annotated[Statement, Field(max_length=2_000)] | None = None
+    note: Note = None
+
+
+RejectionReason = Annotated[Reason, AfterValidator(_rejection)]
+
+
+class Rejection(Body):
+    """Not to remember what waits, and why."""
+
+    reason: RejectionReason = Reason.REVIEWER
+    note: Note = None
+
+
+class Verdicts(Body):
+    """One verdict on several that wait; each is decided on its own."""
+
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=BULK_MAX)]
+    verdict: Judgement
+    reason: RejectionReason = Reason.REVIEWER
+    note: Note = None
+
+
+class Appeal(Body):
+    """Why a reviewer should look again; ``text`` is what was said, where it was refused and not kept."""
+
+    text: Annotated[Statement, Field(max_length=2_000)] | None = None
+    note: Note = None
 
 
 class NeverAgain(Body):

@@ -17,6 +17,7 @@ from ingatan.api.callers import IdempotencyKey, Running, needs
 from ingatan.app import App
 from ingatan.errors import BadRequest, Forbidden
 from ingatan.memories import decisions, proposals, registry
+from ingatan.memories.decisions import State
 from ingatan.steward import Correction, Proposed
 from ingatan.types import Candidate, Evidence, MemoryStatus, Outcome, Principal, Scope, SourceKind
 
@@ -131,15 +132,16 @@ def list_decisions(
     app: Running,
     caller: DecisionReader,
     decision: Outcome | None = None,
+    state: State | None = None,
     cursor: str | None = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """The decisions about the caller, newest first: what was refused, and why."""
-    listing = f"candidates:{decision.value if decision else ''}"
+    """The decisions about the caller, newest first: what was refused or is held, and why."""
+    listing = f"candidates:{decision.value if decision else ''}:{state.value if state else ''}"
     position = app.cursors.open(caller, listing, cursor)
     before = (datetime.fromisoformat(position[0]), UUID(position[1])) if position else None
     with app.database.read(caller) as connection:
-        found = decisions.page(connection, caller, decision=decision, before=before, limit=limit + 1)
+        found = decisions.page(connection, caller, decision=decision, state=state, before=before, limit=limit + 1)
     following = None
     if len(found) > limit:
         following = app.cursors.seal(caller, listing, found[limit - 1].created_at, found[limit - 1].id)
@@ -172,7 +174,7 @@ def _submitted(
         expires_at=body.expires_at,
         now=datetime.now(UTC),
     )
-    return app.steward.submit(caller, candidate, source, key=claim)
+    return app.steward.submit(caller, _asked(candidate, body), source, key=claim)
 
 
 def _candidate(caller: Principal, body: NewCandidate, source: SelfSource | TurnSource) -> Candidate:
@@ -192,7 +194,20 @@ def _candidate(caller: Principal, body: NewCandidate, source: SelfSource | TurnS
         expires_at=body.expires_at,
         now=datetime.now(UTC),
     )
+    candidate = _asked(candidate, body)
     if body.scope is Scope.USER:
         return candidate
     about = body.subject_id or caller.subject_id
     return replace(candidate, scope=body.scope, subject_id=about, audience=body.audience, said_by=caller.subject_id)
+
+
+def _asked(candidate: Candidate, body: NewCandidate) -> Candidate:
+    """``candidate`` with what its writer says of it, which carries no authority."""
+    return replace(
+        candidate,
+        confidence=body.confidence,
+        reason=body.reason,
+        classification=body.classification,
+        purposes=tuple(body.purposes),
+        review=body.review,
+    )

@@ -42,6 +42,8 @@ def problem(status: int, code: str, detail: str, **extra: object) -> JSONRespons
     headers = {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     if status == 503:
         headers["Retry-After"] = RETRY_AFTER_SECONDS
+    if status == 429:
+        headers["Retry-After"] = str(extra.get("retry_after_seconds", RETRY_AFTER_SECONDS))
     body = {"type": "about:blank", "title": code.replace("_", " "), "status": status, "code": code, "detail": detail}
     return JSONResponse({**body, **extra}, status_code=status, media_type=MEDIA_TYPE, headers=headers)
 

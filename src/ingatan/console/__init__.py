@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 
 from ingatan.access import Action
 from ingatan.app import App
-from ingatan.console import routes
+from ingatan.console import reviewing, routes
 from ingatan.console.pages import Pages
 from ingatan.console.sessions import SignInLink
 from ingatan.console.visitors import Acts, Anyone, Visits
@@ -26,6 +26,8 @@ def install(web: FastAPI, app: App) -> str | None:
     pages = Pages(app, link=link)
     web.state.console, web.state.console_sessions = pages, pages.sessions
     web.include_router(routes.everywhere)
+    if in_development:
+        web.include_router(reviewing.router)
     web.include_router(routes.development if in_development else routes.production)
     return f"/sign-in?{urlencode({'once': link.value})}" if link else None
 
@@ -33,7 +35,7 @@ def install(web: FastAPI, app: App) -> str | None:
 def actions() -> list[tuple[str, str, Action]]:
     """Method, path and action of every console route, those of development and of production; for the policy test."""
     table: list[tuple[str, str, Action]] = []
-    for router in (routes.everywhere, routes.development, routes.production):
+    for router in (routes.everywhere, reviewing.router, routes.development, routes.production):
         for route in router.routes:
             if isinstance(route, APIRoute):
                 asked = [item.call for item in route.dependant.dependencies]

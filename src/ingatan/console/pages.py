@@ -18,6 +18,7 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ingatan import demo
+from ingatan.api.bodies import REJECTIONS
 from ingatan.app import App
 from ingatan.console import view
 from ingatan.console.labels import LANGUAGES, Labels, labels, preferred
@@ -27,8 +28,9 @@ from ingatan.conversations import Message
 from ingatan.erasure import Receipt
 from ingatan.errors import BadRequest, IngatanError
 from ingatan.memories.packet import Packet
+from ingatan.memories.queue import Item, Waiting
 from ingatan.telemetry import Event, event
-from ingatan.types import new_id
+from ingatan.types import Reason, new_id
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -61,6 +63,16 @@ class Outcome:
     kept: tuple[Message, ...] = ()
     question: str = ""
     packet: Packet | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """What the reviewer's page shows: what waits, the chosen one, the cursor behind it, and what was just done."""
+
+    waiting: tuple[Waiting, ...]
+    item: Item | None
+    following: str | None
+    done: str
 
 
 class Pages:
@@ -106,6 +118,23 @@ class Pages:
             act_id=new_id(),
             removed=REMOVED,
             shown_ids={memory.id for memory in shown.memories},
+        )
+
+    def review(self, visitor: Visitor, shown: Queue, outcome: Outcome) -> Response:
+        """The reviewer's page."""
+        return self._answer(
+            "review.html",
+            visitor.labels,
+            outcome.status,
+            waiting=shown.waiting,
+            item=shown.item,
+            following=shown.following,
+            done=shown.done,
+            alert=outcome.alert,
+            reasons=outcome.reasons,
+            typed=outcome.text,
+            rejections=sorted(REJECTIONS, key=list(Reason).index, reverse=True),
+            csrf=visitor.session.csrf,
         )
 
     def message(self, words: Labels, name: str, status: int) -> Response:

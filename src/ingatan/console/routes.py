@@ -11,19 +11,19 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Form, Request, Response
-from fastapi.responses import RedirectResponse
 from starlette.exceptions import HTTPException
 
 from ingatan import clerk, conversations, idempotency
 from ingatan import text as texts
 from ingatan.access import Action
+from ingatan.console.forms import back, bounded, reasons_of
 from ingatan.console.labels import LANGUAGES, labels, preferred
 from ingatan.console.pages import STATIC, Outcome, PageRoute, Pages, pages_of, sentence
 from ingatan.console.sessions import COOKIE, LIFETIME_SECONDS, Session
 from ingatan.console.visitors import Acts, Anyone, Visitor, Visits, person_of, visitor_of
 from ingatan.demo import people
 from ingatan.erasure import Receipt
-from ingatan.errors import BadRequest, Forbidden, IngatanError, PolicyRefused, TooLarge
+from ingatan.errors import BadRequest, Forbidden, IngatanError
 from ingatan.steward import Correction
 from ingatan.types import Consent, MessageRole, Principal, new_id
 
@@ -71,7 +71,7 @@ def sign_in(pages: Open, request: Request, once: str = "") -> Response:
     """Sign in as the first demo person with the one-time value; used or wrong ones get a page that says what to do."""
     if pages.link is None or not pages.link.take(once):
         if visitor_of(request) is not None:
-            return _back()
+            return back()
         return pages.message(labels(preferred(request.headers.get("accept-language", ""))), "link_used", 403)
     person = people()[0]
     return _signed_in(pages, request, pages.sessions.begin(person.id, person.language), None)
@@ -86,7 +86,7 @@ def first(pages: Open, visitor: Reader, conversation: UUID | None = None, new: b
 @development.get("/console/{act}", dependencies=[Depends(Anyone())])
 def again(act: str) -> Response:
     """The address of an act, opened again without its form: back to the page."""
-    return _back()
+    return back()
 
 
 @development.post("/console/say")
@@ -100,12 +100,12 @@ def say(
 ) -> Response:
     """Say something in ``conversation``, or in a new one; the same form sent twice says it once."""
     try:
-        said = _bounded(text, "text", SAID_CHARS_MAX)
+        said = bounded(text, "text", SAID_CHARS_MAX)
         where = _say(pages, visitor.principal, said, conversation, act_id)
     except IngatanError as error:
         failed = Outcome(alert=sentence(visitor.labels, error), status=error.status, said=text)
         return pages.first(visitor, conversation_id=shown, outcome=failed)
-    return _back(where, "conversations")
+    return back(where, "conversations")
 
 
 @development.post("/console/correct")
@@ -119,15 +119,15 @@ def correct(
 ) -> Response:
     """Correct a memory; when it is not accepted, the page says why and keeps what was typed."""
     try:
-        statement = _bounded(text, "text", CORRECTION_CHARS_MAX)
+        statement = bounded(text, "text", CORRECTION_CHARS_MAX)
         pages.app.steward.correct(visitor.principal, memory, Correction(text=statement, importance=importance))
     except IngatanError as error:
-        reasons = _reasons(visitor, error)
+        reasons = reasons_of(visitor, error)
         failed = Outcome(
             alert=sentence(visitor.labels, error), status=error.status, memory_id=memory, text=text, reasons=reasons
         )
         return pages.first(visitor, conversation_id=shown, outcome=failed)
-    return _back(shown, f"memory-{memory}")
+    return back(shown, f"memory-{memory}")
 
 
 @development.post("/console/erase")
@@ -153,7 +153,7 @@ def set_consent(pages: Open, visitor: Consenter, consent: Annotated[Consent, For
     if consent is Consent.UNSET:
         raise BadRequest("Say granted or withdrawn.", code="invalid_request")
     pages.app.steward.set_consent(visitor.principal, consent)
-    return _back(shown, "consent")
+    return back(shown, "consent")
 
 
 @development.post("/console/recall")
@@ -218,24 +218,8 @@ def _with_receipt(pages: Pages, visitor: Visitor, receipt: Receipt, shown: UUID 
     return pages.first(visitor, conversation_id=shown, outcome=Outcome(receipt=receipt, kept=tuple(kept)))
 
 
-def _bounded(value: str, field: str, chars_max: int) -> str:
-    """The text of a form field as every door stores it, lines ended by LF. Raises InvalidText, TooLarge."""
-    cleaned = texts.required(value.replace("\r\n", "\n").strip(), field)
-    if len(cleaned) > chars_max:
-        raise TooLarge(f"'{field}' is longer than {chars_max:,} characters.")
-    return cleaned
-
-
-def _reasons(visitor: Visitor, error: IngatanError) -> tuple[str, ...]:
-    """Why a correction was refused, in the visitor's words."""
-    codes = error.extra.get("reasons") if isinstance(error, PolicyRefused) else None
-    if not isinstance(codes, list):
-        return ()
-    return tuple(visitor.labels(f"reason.{code}") for code in codes)
-
-
 def _signed_in(pages: Pages, request: Request, session: Session, shown: UUID | None) -> Response:
-    answer = _back(shown)
+    answer = back(shown)
     answer.set_cookie(
         COOKIE,
         pages.sessions.seal(session),
@@ -246,9 +230,3 @@ def _signed_in(pages: Pages, request: Request, session: Session, shown: UUID | N
         samesite="strict",
     )
     return answer
-
-
-def _back(conversation_id: UUID | None = None, place: str = "") -> Response:
-    """Back to the page, at ``place``, with the conversation that was shown."""
-    query = f"?conversation={conversation_id}" if conversation_id else ""
-    return RedirectResponse(f"/{query}{f'#{place}' if place else ''}", status_code=303)

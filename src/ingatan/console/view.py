@@ -12,7 +12,7 @@ from ingatan.access import Action
 from ingatan.app import App
 from ingatan.conversations import Conversation, Message
 from ingatan.memories import decisions, registry
-from ingatan.memories.decisions import Decided
+from ingatan.memories.decisions import Decided, State
 from ingatan.types import Consent, Memory, MemoryStatus, Outcome, Principal
 
 CONVERSATIONS_SHOWN = 50
@@ -32,6 +32,8 @@ class View:
     memories: tuple[Memory, ...]
     contested: frozenset[UUID]
     refused: tuple[Decided, ...]
+    held: tuple[Decided, ...]
+    reviews: bool
     consent: Consent
     due_at: datetime | None
     learning: bool
@@ -65,6 +67,9 @@ def look(app: App, principal: Principal, *, conversation_id: UUID | None, fresh:
             )
             contested = registry.conflicts(connection, principal)
         refused = decisions.page(connection, principal, decision=Outcome.REJECT, before=None, limit=DECISIONS_SHOWN)
+        held = decisions.page(
+            connection, principal, decision=None, state=State.OPEN, before=None, limit=DECISIONS_SHOWN
+        )
         consent = subjects.read(connection, principal).consent
         ends_at = spans.ends_at(connection, memory, principal.tenant_id, principal.subject_id)
     learning = memory.enabled and memory.write_enabled
@@ -74,7 +79,9 @@ def look(app: App, principal: Principal, *, conversation_id: UUID | None, fresh:
         turns=tuple(turns),
         memories=tuple(memories),
         contested=frozenset(id for ids in contested.values() for id in ids),
-        refused=tuple(refused),
+        refused=tuple(one for one in refused if one.state is not State.OPEN),
+        held=tuple(held),
+        reviews=access.allowed(principal, Action.REVIEW_READ),
         consent=consent,
         due_at=due(ends_at, app.next_sweep_at, memory.sweep_interval_seconds) if learning else None,
         learning=learning,

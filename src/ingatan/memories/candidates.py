@@ -8,8 +8,9 @@ subject's lock. Sweeps, proposals and corrections all come through here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from ingatan import erasure, subjects, suppressions
@@ -18,7 +19,7 @@ from ingatan.embeddings import NO_VECTORS, Vectors
 from ingatan.languages.detect import language_of
 from ingatan.memories import decisions, policy, registry
 from ingatan.memories.assessment import Assessment, assess
-from ingatan.memories.held import held
+from ingatan.memories.held import held, waits
 from ingatan.memories.standing import Standing, Terms
 from ingatan.storage.database import Connection
 from ingatan.telemetry import Event, event
@@ -92,15 +93,19 @@ def settle(
     candidate_id: UUID | None = None,
     vectors: Vectors = NO_VECTORS,
     written_in_conversation: int = 0,
+    verdict: decisions.Verdict | None = None,
 ) -> Settled:
     """Decide on ``candidate`` and carry it out. Call under the subject's lock; append ``entries`` to the audit last.
 
-    ``standing`` is read under the same lock, and read again here when this changed what is remembered.
+    ``standing`` is read under the same lock, and read again here when this changed what is remembered. With a
+    reviewer's ``verdict`` it settles the candidate that waits under ``candidate_id``, which then waits no more.
     """
     principal, terms = standing.principal, standing.terms
     standing.refresh(connection)
     state = standing.context(candidate, written_in_conversation)
     decision = policy.decide(candidate, context=state, assessment=assessment)
+    if verdict is not None and decision.outcome is not Outcome.ACCEPT:
+        decision = replace(decision, outcome=Outcome.REJECT)  # no reviewer looks at it twice
     candidate_id = candidate_id or new_id()
     memory_id: UUID | None = decision.reinforces
     entries: list[Entry] = []
@@ -126,7 +131,7 @@ def settle(
         elif candidate.operation is not Operation.DELETE:
             memory_id = _write(connection, standing, candidate, decision, candidate_id, updated, vectors)
             entries.append(_entry(AuditAction.MEMORY_WRITTEN, memory_id, candidate_id=candidate_id))
-    waits = held(candidate, decision)
+    wait = verdict is None and waits(decision)
     days = standing.document.review.expires_days
     record = decisions.Record(
         id=candidate_id,
@@ -137,13 +142,28 @@ def settle(
         reasons=decision.reasons,
         policy_version=standing.policy_version,
         memory_id=memory_id,
-        held=waits,
-        expires_at=None if waits is None else terms.now + timedelta(days=days),
+        held=keepsake(standing, candidate, decision) if wait else None,
+        expires_at=terms.now + timedelta(days=days) if wait else None,
+        verdict=verdict,
     )
     if entries:
         standing.changed(wishes=candidate.never_again)
     entries.append(decisions.keep(connection, principal, record))
+    standing.settled += 1
     return Settled(candidate_id=candidate_id, decision=decision, memory_id=memory_id, entries=tuple(entries))
+
+
+def keepsake(standing: Standing, candidate: Candidate, decision: Decision) -> dict[str, Any]:
+    """What is kept of ``candidate`` while it waits, with the marks an erasure would know it by."""
+    quotes = [evidence.quote for evidence in candidate.evidence]
+    marks = erasure.marks(
+        standing.terms.erasure_key,
+        standing.principal.subject_id,
+        texts=[decision.text, *quotes],
+        slot=decision.slot,
+        turns=[evidence.message_id for evidence in candidate.evidence],
+    )
+    return held(candidate, decision.text, decision.slot, standing.writer, marks)
 
 
 def _target(candidate: Candidate, decision: Decision, active: Sequence[Memory]) -> Memory | None:

@@ -7,20 +7,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
 from ingatan.audit import AuditAction, Entry
+from ingatan.errors import Conflict
 from ingatan.memories import policies
 from ingatan.memories.policy_document import shipped
 from ingatan.memories.refusals import Refusal
 from ingatan.storage.database import Connection
-from ingatan.types import Candidate, MemoryType, Outcome, Principal, Reason, new_id
+from ingatan.types import NEVER_STORED, Candidate, MemoryType, Outcome, Principal, Reason, new_id
+
+
+class State(StrEnum):
+    """Where a candidate stands; only an open one keeps what it proposes."""
+
+    SETTLED = "settled"
+    OPEN = "open"
+    WITHDRAWN = "withdrawn"
+    EXPIRED = "expired"
+
+
+class Judgement(StrEnum):
+    """What a reviewer says."""
+
+    APPROVE = "approve"
+    REJECT = "reject"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
-    """One decision as the person may see it: ids and reasons, no text."""
+    """One decision as the person may see it: ids and reasons; ``text`` is theirs while it waits for a reviewer.
+
+    ``state`` is settled, open, withdrawn or expired; ``verdict`` a reviewer's, with their ``note``.
+    """
 
     id: UUID
     conversation_id: UUID | None
@@ -31,6 +52,33 @@ class Decided:
     policy_version: str
     memory_id: UUID | None
     created_at: datetime
+    state: State = State.SETTLED
+    text: str | None = None
+    verdict: Judgement | None = None
+    reviewed_at: datetime | None = None
+    note: str | None = None
+    appealed_at: datetime | None = None
+    expires_at: datetime | None = None
+
+    @property
+    def appealable(self) -> bool:
+        """Whether a reviewer may look at what was refused once more."""
+        ended = self.state in (State.SETTLED, State.EXPIRED) and self.decision is Outcome.REJECT
+        return ended and self.appealed_at is None and not FINAL & set(self.reasons)
+
+
+FINAL = NEVER_STORED | {Reason.NO_CONSENT, Reason.NEVER_AGAIN, Reason.OFF_RECORD, Reason.ERASED}
+"""Reasons against which no appeal helps: what is never stored, and wishes that the person lifts themselves."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a reviewer said of a candidate that waits."""
+
+    judgement: Judgement
+    reviewer_id: UUID
+    at: datetime
+    note: str | None = None
 
 
 def page(
@@ -38,6 +86,7 @@ def page(
     principal: Principal,
     *,
     decision: Outcome | None,
+    state: State | None = None,
     before: tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[Decided]:
@@ -47,6 +96,7 @@ def page(
         tenant_id=principal.tenant_id,
         subject_id=principal.subject_id,
         decision=decision.value if decision else None,
+        state=state.value if state else None,
         before_at=before[0] if before else None,
         before_id=before[1] if before else None,
         limit=limit,
@@ -62,6 +112,13 @@ def page(
             policy_version=row.policy_version,
             memory_id=row.memory_id,
             created_at=row.created_at,
+            state=State(row.state),
+            text=row.text,
+            verdict=Judgement(row.verdict) if row.verdict else None,
+            reviewed_at=row.reviewed_at,
+            note=row.review_note,
+            appealed_at=row.appealed_at,
+            expires_at=row.expires_at,
         )
         for row in rows
     ]
@@ -71,7 +128,8 @@ def page(
 class Record:
     """One decision as it is kept. ``held`` is what waits for a reviewer until ``expires_at``, None for all others.
 
-    ``own`` is the outcome by the policy, where it was recorded under ``dry`` as another.
+    ``own`` is the outcome by the policy, where it was recorded under ``dry`` as another. With a ``verdict`` it is the
+    end of what waited under ``id``.
     """
 
     id: UUID
@@ -84,6 +142,7 @@ class Record:
     memory_id: UUID | None = None
     held: dict[str, Any] | None = None
     expires_at: datetime | None = None
+    verdict: Verdict | None = None
 
 
 def refuse(connection: Connection, principal: Principal, refusal: Refusal, conversation_id: UUID) -> Entry:
@@ -105,6 +164,8 @@ def refuse(connection: Connection, principal: Principal, refusal: Refusal, conve
 def keep(connection: Connection, principal: Principal, record: Record) -> Entry:
     """Keep a decision for the person's own list; returns its audit row, without text."""
     candidate = record.candidate
+    if record.verdict is not None:
+        return settle(connection, principal, record, record.verdict)
     reasons = [reason.value for reason in record.reasons]
     connection.run(
         "candidates.record",
@@ -128,6 +189,27 @@ def keep(connection: Connection, principal: Principal, record: Record) -> Entry:
         payload=record.held,
         expires_at=record.expires_at,
     )
+    return _entry(record.id, record.outcome, reasons, record.policy_version, record.memory_id)
+
+
+def settle(connection: Connection, principal: Principal, record: Record, verdict: Verdict) -> Entry:
+    """Keep a verdict and the decision it led to in place of what waited; returns the audit row. Raises Conflict."""
+    reasons = [reason.value for reason in record.reasons]
+    settled = connection.run(
+        "review.settle",
+        tenant_id=principal.tenant_id,
+        id=record.id,
+        decision=record.outcome.value,
+        reasons=reasons,
+        policy_version=record.policy_version,
+        memory_id=record.memory_id,
+        verdict=verdict.judgement.value,
+        reviewer_id=verdict.reviewer_id,
+        reviewed_at=verdict.at,
+        note=verdict.note,
+    )
+    if not settled:
+        raise Conflict("This does not wait for a reviewer any more.", code="not_open")
     return _entry(record.id, record.outcome, reasons, record.policy_version, record.memory_id)
 
 

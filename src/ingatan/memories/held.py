@@ -6,25 +6,55 @@ expires. What is never stored is never held: it was refused before.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from ingatan.memories.decision_context import Writer
+from ingatan.screening import screen
 from ingatan.types import NEVER_STORED, Candidate, Decision, Outcome
 
 _CANDIDATES = TypeAdapter(Candidate)
+_WRITERS = TypeAdapter(Writer)
 _WAITING = frozenset({Outcome.REVIEW, Outcome.QUARANTINE})
 
 
-def held(candidate: Candidate, decision: Decision) -> dict[str, Any] | None:
-    """What to keep of ``candidate``; None where the decision is final or nothing of it may be kept."""
-    waits = decision.outcome in _WAITING or decision.own is not None
-    if not waits or not decision.text or NEVER_STORED & set(decision.reasons):
-        return None
-    kept: dict[str, Any] = _CANDIDATES.dump_python(candidate, mode="json")
-    return {"candidate": kept, "text": decision.text, "slot": decision.slot}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What was kept: the candidate with the text and slot that would be stored, and who proposed it as what."""
+
+    candidate: Candidate
+    writer: Writer
 
 
-def restored(payload: dict[str, Any]) -> Candidate:
-    """The candidate as it was proposed."""
-    return _CANDIDATES.validate_python(payload["candidate"], strict=False)
+def waits(decision: Decision) -> bool:
+    """Whether a reviewer is to look at this: the policy asks for it, or its decisions are only tried out (``dry``)."""
+    asked = decision.outcome in _WAITING or decision.own is not None
+    return asked and bool(decision.text) and not NEVER_STORED & set(decision.reasons)
+
+
+def held(candidate: Candidate, text: str, slot: str | None, writer: Writer, marks: Iterable[bytes]) -> dict[str, Any]:
+    """What to keep of ``candidate``, whose ``text`` would be stored; ``marks`` are what an erasure knows it by.
+
+    The writer's reason is kept where screening finds nothing in it: nobody checked it before.
+    """
+    reason = candidate.reason
+    if reason and screen((reason,), language=candidate.language):
+        reason = ""
+    kept = _CANDIDATES.dump_python(replace(candidate, text=text, slot=slot, reason=reason), mode="json")
+    return {
+        "candidate": kept,
+        "text": text,
+        "writer": _WRITERS.dump_python(writer, mode="json"),
+        "marks": sorted(mark.hex() for mark in marks),
+    }
+
+
+def restored(payload: dict[str, Any]) -> Held:
+    """The candidate as it waits."""
+    return Held(
+        candidate=_CANDIDATES.validate_python(payload["candidate"], strict=False),
+        writer=_WRITERS.validate_python(payload["writer"], strict=False),
+    )

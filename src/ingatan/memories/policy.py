@@ -183,7 +183,7 @@ def _verified(candidate: Candidate, memory: Memory, text: str, context: PolicyCo
 def _again(candidate: Candidate, memory: Memory, reason: Reason, context: PolicyContext) -> Decision:
     """Said again, ``memory`` is confirmed; what contradicts it and is weaker or older is closed by that."""
     rivals = [other for other in _rivals(candidate, context) if other.id != memory.id]
-    closes = tuple(other.id for other in rivals if _standing(candidate, other) is Standing.REPLACES)
+    closes = tuple(other.id for other in rivals if _standing(candidate, other, context) is Standing.REPLACES)
     reasons = (reason, Reason.SUPERSEDES) if closes else (reason,)
     return Decision(outcome=Outcome.ACCEPT, reasons=reasons, text=memory.text, closes=closes, reinforces=memory.id)
 
@@ -196,19 +196,22 @@ class Standing(Enum):
     OUTDATED = "outdated"
 
 
-def _standing(candidate: Candidate, memory: Memory) -> Standing:
+def _standing(candidate: Candidate, memory: Memory, context: PolicyContext) -> Standing:
     """By authority, then by date: what neither settles is a conflict, and both stay until the person settles it."""
-    age = _newness(candidate, memory)
+    age = _newness(candidate, memory, waited=context.approved)
     if age < 0:
         return Standing.OUTDATED
     weaker = AUTHORITY[candidate.source] < AUTHORITY[memory.source]
     return Standing.CONFLICTS if weaker or age == 0 else Standing.REPLACES
 
 
-def _newness(candidate: Candidate, memory: Memory) -> int:
-    """1 if the candidate was said after the memory, -1 before it, 0 if that cannot be told. Told directly: now."""
+def _newness(candidate: Candidate, memory: Memory, *, waited: bool) -> int:
+    """1 if the candidate was said after the memory, -1 before it, 0 if that cannot be told.
+
+    Told directly: now, unless it waited for a reviewer meanwhile.
+    """
     if candidate.source is not SourceKind.TURN:
-        return 1
+        return -1 if waited and candidate.effective_at < memory.effective_at else 1
     said = (candidate.effective_at, max((item.message_id for item in candidate.evidence), default=_NO_TURN))
     known = (memory.effective_at, max((item.message_id for item in memory.evidence), default=_NO_TURN))
     if said[0] == known[0] and _NO_TURN in (said[1], known[1]):
@@ -239,7 +242,7 @@ def _new(candidate: Candidate, grounding: Grounding, context: PolicyContext) -> 
             return _reject(Reason.NOTHING_TO_CLOSE)
         if target not in rivals and _replaces(candidate):
             rivals.append(target)
-    standings = [_standing(candidate, memory) for memory in rivals]
+    standings = [_standing(candidate, memory, context) for memory in rivals]
     if Standing.OUTDATED in standings:
         return _reject(Reason.CONTRADICTION)
     reason = Reason.CONFLICT if Standing.CONFLICTS in standings else Reason.SUPERSEDES if rivals else Reason.ACCEPTED

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from ingatan import policies
 from ingatan.errors import BadRequest
+from ingatan.text import clean
 from ingatan.types import Candidate, Classification, MemoryType, Outcome, Scope, SourceKind, Trust
 
 CHARACTERS_MAX = 50_000
@@ -132,9 +133,8 @@ class PolicyDocument(Part):
     def _purposes_known(self) -> Self:
         used = {purpose for kind in self.types.values() for purpose in kind.purposes}
         used |= {purpose for purposes in self.tasks.values() for purpose in purposes}
-        unknown = sorted(used - set(self.purposes))
-        if unknown:
-            raise ValueError(f"the purposes {', '.join(unknown)} are used and not listed under 'purposes'")
+        if used - set(self.purposes):
+            raise ValueError("a purpose that 'types' or 'tasks' name is not listed under 'purposes'")
         return self
 
     def outcome(self, candidate: Candidate) -> Outcome:
@@ -158,6 +158,10 @@ class PolicyDocument(Part):
         return min(ends, default=None)
 
 
+_PARTS = (PolicyDocument, TypePolicy, Decisions, Correction, Security, Review, Rates, Alerts)
+_KNOWN = frozenset({name for part in _PARTS for name in part.model_fields} | {kind.value for kind in MemoryType})
+
+
 def parse(text: str) -> PolicyDocument:
     """The document in YAML ``text``. Raises BadRequest saying what to change; nothing is left to guess or ignored."""
     if len(text) > CHARACTERS_MAX:
@@ -166,13 +170,21 @@ def parse(text: str) -> PolicyDocument:
         return PolicyDocument.model_validate(_tree(yaml.compose(text, Loader=yaml.SafeLoader)))
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False, include_context=False)
-        where = "; ".join(f"{'.'.join(map(str, item['loc'])) or 'policy'}: {item['msg']}" for item in found[:5])
+        where = "; ".join(f"{_place(item['loc'], item['type'])}: {item['msg']}" for item in found[:5])
         raise BadRequest(f"The policy is not valid. {where}.", code="policy_invalid") from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         at = f" (line {mark.line + 1})" if mark is not None else ""
-        problem = getattr(error, "problem", None) or str(error)
-        raise BadRequest(f"The policy is no YAML that can be read{at}: {problem}.", code="policy_invalid") from None
+        problem = f": {error}" if type(error) is ValueError else ""  # others repeat what was sent
+        raise BadRequest(f"The policy is no YAML that can be read{at}{problem}.", code="policy_invalid") from None
+
+
+def _place(path: tuple[int | str, ...], kind: str) -> str:
+    """Where a mistake is; a name that its writer made up is not repeated."""
+    names = [str(part) for part in path]
+    if kind == "extra_forbidden":
+        names[-1] = "(a key that is not known)"
+    return ".".join(name if name in _KNOWN or name.startswith("(") else "(a name)" for name in names) or "policy"
 
 
 def _tree(root: yaml.Node | None) -> Any:
@@ -186,14 +198,14 @@ def _tree(root: yaml.Node | None) -> Any:
         if isinstance(node, yaml.MappingNode):
             pairs = [(plain(key), plain(value)) for key, value in node.value]
             names = [name for name, _ in pairs]
-            twice = next((name for at, name in enumerate(names) if name in names[:at]), None)
-            if twice is not None:
-                raise ValueError(f"'{twice}' is given twice")
+            if any(name in names[:at] for at, name in enumerate(names)):
+                raise ValueError(f"a key is given twice (line {node.start_mark.line + 1})")
             return dict(pairs)
         if isinstance(node, yaml.SequenceNode):
             return [plain(item) for item in node.value]
         constructor = yaml.SafeLoader("")
-        return constructor.construct_object(node)
+        value = constructor.construct_object(node)
+        return clean(value) if isinstance(value, str) else value
 
     return None if root is None else plain(root)
 

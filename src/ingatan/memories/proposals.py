@@ -23,6 +23,9 @@ from ingatan.types import (
     SourceKind,
 )
 
+IMPORTANCE = 0.7
+"""Of what a person proposes without saying how important it is."""
+
 
 def correction(
     memory: Memory, *, text: str, importance: float, expires_at: datetime | None, now: datetime

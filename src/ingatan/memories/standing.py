@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from ingatan import erasure, subjects, suppressions
@@ -17,7 +17,10 @@ from ingatan.memories.policies import Policies
 from ingatan.memories.trust import carried
 from ingatan.sources import Source
 from ingatan.storage.database import Connection
-from ingatan.types import Candidate, Principal, Trust, Turn, least
+from ingatan.types import Candidate, Operation, Principal, Trust, Turn, least
+
+RATE_WINDOW = timedelta(hours=1)
+"""Over which the policy's rates count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +58,7 @@ class Standing:
         self._approved = approved
         self._source = source
         self._stale = self._wishes_stale = False
+        self.settled = 0  # candidates settled over this
         self.terms = terms
         self.turns = turns
         self._proposed = tuple(proposed)
@@ -89,7 +93,14 @@ class Standing:
 
     def read_wishes(self, connection: Connection) -> None:
         """Read anew whether they consent, and what they never want remembered."""
-        self._subject = subjects.read(connection, self.principal)
+        self._subject, self.brought = subjects.standing(
+            connection,
+            self.principal,
+            writer_id=self.writer.subject_id,
+            source_id=next((candidate.source_id for candidate in self._proposed if candidate.source_id), None),
+            since=self.terms.now - RATE_WINDOW,
+        )
+        self.settled = 0
         self.document = self.terms.policies.at(connection, self.principal, self._subject.policy_version)
         self._suppressed = {
             id(candidate)
@@ -110,6 +121,7 @@ class Standing:
             approved=self._approved,
             registered=self._source,
             lineage=self._lineage,
+            rate_limited=self._rate_limited(candidate),
             erased_at=max(erased, default=None),
             suppressed=id(candidate) in self._suppressed,
             written_in_conversation=written_in_conversation,
@@ -117,6 +129,20 @@ class Standing:
             mode=self.terms.mode,
             now=self.terms.now,
         )
+
+    @property
+    def writer_has_had_their_share(self) -> bool:
+        """Whether the writer brought as many candidates within RATE_WINDOW as the policy lets them."""
+        return self.brought.by_writer + self.settled >= self.document.rates.actor_per_hour
+
+    def _rate_limited(self, candidate: Candidate) -> bool:
+        """Whether too many came lately; what a reviewer approved, and what asks to forget, is not held up."""
+        if self._approved or candidate.operation is Operation.DELETE:
+            return False
+        rates, brought = self.document.rates, self.brought
+        by_source = candidate.source_id is not None and brought.by_source + self.settled >= rates.source_per_hour
+        by_subject = brought.by_subject + self.settled >= rates.subject_per_hour
+        return by_source or by_subject or self.writer_has_had_their_share
 
     def trust(self, candidate: Candidate) -> Trust:
         """How far a memory of ``candidate`` carries."""

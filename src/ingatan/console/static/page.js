@@ -1,7 +1,7 @@
 // The page works without this file. It adds local times, a countdown, and sections that renew themselves.
 "use strict";
 (() => {
-  const SECTIONS = ["conversations", "memories", "refused"];
+  const SECTIONS = ["conversations", "memories", "held", "refused"];
   const RETRY_SECONDS = 3;
   const RETRIES_MAX = 20;
   const announcement = document.getElementById("announcement");

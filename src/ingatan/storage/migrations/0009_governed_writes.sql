@@ -12,19 +12,19 @@ begin
         'erased_texts subject_id', 'candidates subject_id', 'erasures subject_id', 'suppressions subject_id'
     ] loop
         execute format(
-            'create policy common on %I to ingatan_app using (tenant_id = ingatan_tenant() and %I = ingatan_subject() and '
+            'create policy common_owner on %I to ingatan_app using (tenant_id = ingatan_tenant() and %I = ingatan_subject() and '
             'ingatan_power() in (''account'', ''organisation'')) with check (tenant_id = ingatan_tenant() and '
             '%2$I = ingatan_subject() and ingatan_power() in (''account'', ''organisation''))',
             split_part(name, ' ', 1), split_part(name, ' ', 2));
     end loop;
 end
 $$;
-create policy common on memories to ingatan_app
+create policy common_owner on memories to ingatan_app
     using (tenant_id = ingatan_tenant() and scope = ingatan_power() and scope_id = ingatan_subject()
            and ingatan_power() in ('account', 'organisation'))
     with check (tenant_id = ingatan_tenant() and scope = ingatan_power() and scope_id = ingatan_subject()
                 and subject_id = ingatan_subject() and ingatan_power() in ('account', 'organisation'));
-create policy common on memory_evidence to ingatan_app
+create policy common_owner on memory_evidence to ingatan_app
     using (tenant_id = ingatan_tenant() and ingatan_power() in ('account', 'organisation') and exists (
         select from memories m
         where m.tenant_id = memory_evidence.tenant_id and m.id = memory_evidence.memory_id

@@ -123,18 +123,22 @@ create policy admin on account_members to ingatan_app
     with check (tenant_id = ingatan_tenant() and ingatan_power() = 'admin');
 
 -- What an account remembers is read by its members, and what is kept for those with authority by them alone; what the
--- organisation remembers by everybody in it. Quotes are not: they are somebody's words. The names of these policies sort
--- after 'person', so that a person's own rows are found theirs before anyone's membership is looked up.
-create policy shared_by_account on memories for select to ingatan_app
-    using (tenant_id = ingatan_tenant() and scope = 'account' and ingatan_power() = 'person'
-           and scope_id = any ((select ingatan_accounts())::uuid[])
-           and (audience = 'member' or scope_id = any ((select ingatan_administered_accounts())::uuid[])));
-create policy shared_by_organisation on memories for select to ingatan_app
+-- organisation remembers by everybody in it. Quotes are not: they are somebody's words. PostgreSQL asks the policy whose
+-- name sorts last first: 'person' finds a person's own rows theirs before anyone's membership is looked up.
+create policy by_account on memories for select to ingatan_app
+    using (tenant_id = ingatan_tenant() and scope = 'account' and ingatan_power() = 'person' and exists (
+        select from account_members a
+        where a.tenant_id = memories.tenant_id and a.account_id = memories.scope_id
+          and a.subject_id = ingatan_subject() and (memories.audience = 'member' or a.role = 'admin')));
+create policy by_organisation on memories for select to ingatan_app
     using (tenant_id = ingatan_tenant() and scope = 'organisation' and scope_id = ingatan_tenant()
            and ingatan_power() = 'person');
-create policy shared on memory_embeddings for select to ingatan_app
+create policy by_membership on memory_embeddings for select to ingatan_app
     using (tenant_id = ingatan_tenant() and ingatan_power() = 'person'
-           and (scope_id = ingatan_tenant() or scope_id = any ((select ingatan_accounts())::uuid[])));
+           and (scope_id = ingatan_tenant() or exists (
+               select from account_members a
+               where a.tenant_id = memory_embeddings.tenant_id and a.account_id = memory_embeddings.scope_id
+                 and a.subject_id = ingatan_subject())));
 
 create policy tenant_reads on sources for select to ingatan_app using (tenant_id = ingatan_tenant());
 create policy admin_adds on sources for insert to ingatan_app
@@ -277,7 +281,7 @@ alter policy person on subjects
     using (tenant_id = ingatan_tenant() and id = ingatan_subject() and scope = 'user' and ingatan_power() = 'person')
     with check (tenant_id = ingatan_tenant() and id = ingatan_subject() and scope = 'user'
                 and ingatan_power() = 'person');
-alter policy common on subjects
+alter policy common_owner on subjects
     using (tenant_id = ingatan_tenant() and id = ingatan_subject() and scope = ingatan_power()
            and ingatan_power() in ('account', 'organisation'))
     with check (tenant_id = ingatan_tenant() and id = ingatan_subject() and scope = ingatan_power()
@@ -287,7 +291,7 @@ alter policy person on candidates
            and ingatan_power() = 'person')
     with check (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and scope = 'user'
                 and ingatan_power() = 'person');
-alter policy common on candidates
+alter policy common_owner on candidates
     using (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and scope = ingatan_power()
            and ingatan_power() in ('account', 'organisation'))
     with check (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and scope = ingatan_power()

@@ -20,10 +20,13 @@ select id, decision, reasons, policy_version, memory_id
 from candidates where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and id = %(id)s;
 
 -- name: candidates.page
--- The person's decisions, newest first, after a (time, id) position; a null decision means all.
-select id, conversation_id, message_ids, type, decision, reasons, policy_version, memory_id, created_at
+-- The person's decisions, newest first, after a (time, id) position; a null filter does not filter. With what was
+-- proposed only where it waits.
+select id, conversation_id, message_ids, type, decision, reasons, policy_version, memory_id, created_at, state,
+       payload ->> 'text' as text, verdict, reviewed_at, review_note, appealed_at, expires_at
 from candidates
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
   and (%(decision)s::text is null or decision = %(decision)s)
+  and (%(state)s::text is null or state = %(state)s)
   and (%(before_at)s::timestamptz is null or (created_at, id) < (%(before_at)s, %(before_id)s))
 order by created_at desc, id desc limit %(limit)s;

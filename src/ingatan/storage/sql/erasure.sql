@@ -34,12 +34,15 @@ delete from memory_uses where tenant_id = %(tenant_id)s and memory_id = any(%(id
 delete from memories where tenant_id = %(tenant_id)s and scope_id = %(subject_id)s and id = any(%(ids)s);
 
 -- name: erasure.candidates
--- Remove the decisions that belong to the memories, or to a conversation, or all of the person's.
+-- Remove the decisions that belong to the memories, or to a conversation, or all of the person's; and what waits for a
+-- reviewer and says the same as an erased memory, or would replace it.
 delete from candidates
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
   and (%(everything)s or memory_id = any(%(ids)s)
        or (%(conversation_id)s::uuid is not null and conversation_id = %(conversation_id)s)
-       or message_ids && %(message_ids)s);
+       or message_ids && %(message_ids)s
+       or (state = 'open' and (payload -> 'candidate' ->> 'target_id' = any(%(ids)s::uuid[]::text[])
+                               or payload -> 'marks' ?| %(marks)s)));
 
 -- name: erasure.remember
 -- The mark of something erased, with the time of its latest erasure.

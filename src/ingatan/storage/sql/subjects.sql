@@ -19,6 +19,15 @@ select s.erasure_epoch, s.consent, s.consent_at, exists (
 from (select 1) as one
 left join subjects s on s.tenant_id = %(tenant_id)s and s.id = %(subject_id)s;
 
+-- name: subjects.standing
+-- As subjects.read, with how many candidates a writer, the subject and a source brought since a moment.
+select s.erasure_epoch, s.consent, s.consent_at, exists (
+           select from suppressions w where w.tenant_id = %(tenant_id)s and w.subject_id = %(subject_id)s) as has_wishes,
+       (select coalesce(max(p.version), 0) from policy_versions p where p.tenant_id = %(tenant_id)s) as policy_version,
+       b.by_writer, b.by_subject, b.by_source, b.oldest_at
+from ingatan_brought(%(writer_id)s, %(subject_id)s, %(source_id)s, %(since)s) b
+left join subjects s on s.tenant_id = %(tenant_id)s and s.id = %(subject_id)s;
+
 -- name: subjects.raise_epoch
 -- After an erasure: whatever was read before it may not be written any more.
 update subjects set erasure_epoch = erasure_epoch + 1 where tenant_id = %(tenant_id)s and id = %(subject_id)s;

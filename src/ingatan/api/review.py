@@ -1,0 +1,90 @@
+"""/review, and what people do with their own candidates: appeal and withdraw."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query
+
+from ingatan.access import Action
+from ingatan.api import answers
+from ingatan.api.bodies import Appeal, Approval, Kind, Rejection, Verdicts
+from ingatan.api.callers import Running, needs
+from ingatan.memories import queue
+from ingatan.memories.queue import Filters
+from ingatan.storage.database import Power
+from ingatan.types import Principal, Reason, SourceKind
+
+router = APIRouter(tags=["review"])
+Looker = Annotated[Principal, Depends(needs(Action.REVIEW_READ))]
+Decider = Annotated[Principal, Depends(needs(Action.REVIEW_DECIDE))]
+Contester = Annotated[Principal, Depends(needs(Action.CANDIDATE_CONTEST))]
+
+
+@router.get("/review/candidates")
+def waiting(
+    app: Running,
+    caller: Looker,
+    reason: Reason | None = None,
+    type: Kind | None = None,
+    source: SourceKind | None = None,
+    source_id: UUID | None = None,
+    appealed: bool | None = None,
+    cursor: str | None = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 50,
+) -> dict[str, Any]:
+    """What waits for a reviewer in the tenant, oldest first, without what it proposes."""
+    filters = Filters(reason=reason, type=type, source=source, source_id=source_id, appealed=appealed)
+    listing = f"review:{filters}"
+    position = app.cursors.open(caller, listing, cursor)
+    after = (datetime.fromisoformat(position[0]), UUID(position[1])) if position else None
+    with app.database.read(caller, power=Power.REVIEW) as connection:
+        found = queue.page(connection, caller, filters, after=after, limit=limit + 1)
+    following = None
+    if len(found) > limit:
+        following = app.cursors.seal(caller, listing, found[limit - 1].created_at, found[limit - 1].id)
+    return answers.listing([answers.waiting(item) for item in found[:limit]], following)
+
+
+@router.get("/review/candidates/{id}")
+def item(app: Running, caller: Looker, id: UUID) -> dict[str, Any]:
+    """What is proposed, why it waits, and each quote with a little of what stands around it; never a transcript."""
+    return answers.review_item(app.reviewer.item(caller, id))
+
+
+@router.post("/review/candidates/bulk")
+def decide_each(app: Running, caller: Decider, body: Verdicts) -> dict[str, Any]:
+    """One verdict on several; each is decided on its own, and answered with what became of it."""
+    found = app.reviewer.decide_each(caller, body.ids, body.verdict, reason=body.reason, note=body.note)
+    return {"items": [answers.reviewed(one) for one in found]}
+
+
+@router.post("/review/candidates/{id}/approve")
+def approve(app: Running, caller: Decider, id: UUID, body: Approval | None = None) -> dict[str, Any]:
+    """Remember it, as far as it may be remembered now; with ``text``, in other words of its quote."""
+    given = body or Approval()
+    return answers.reviewed(app.reviewer.approve(caller, id, text=given.text, note=given.note))
+
+
+@router.post("/review/candidates/{id}/reject")
+def reject(app: Running, caller: Decider, id: UUID, body: Rejection | None = None) -> dict[str, Any]:
+    """Do not remember it."""
+    given = body or Rejection()
+    return answers.reviewed(app.reviewer.reject(caller, id, given.reason, note=given.note))
+
+
+@router.post("/candidates/{id}/appeal", tags=["memories"])
+def appeal(app: Running, caller: Contester, id: UUID, body: Appeal | None = None) -> dict[str, Any]:
+    """Let a reviewer look at it again; what was refused kept no text, so it is sent again."""
+    given = body or Appeal()
+    app.reviewer.appeal(caller, id, text=given.text, note=given.note)
+    return {"id": str(id), "state": "open"}
+
+
+@router.post("/candidates/{id}/withdraw", tags=["memories"])
+def withdraw(app: Running, caller: Contester, id: UUID) -> dict[str, Any]:
+    """Take back what waits; nothing of it stays."""
+    app.reviewer.withdraw(caller, id)
+    return {"id": str(id), "state": "withdrawn"}
