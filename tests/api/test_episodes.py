@@ -6,11 +6,13 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -19,6 +21,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
+from ingatan import signed_events
 from ingatan.identity import SENTINEL_SUBJECT, tenant_uuid
 from ingatan.types import Role
 from tests.serving import Service
@@ -439,3 +442,19 @@ def test_what_is_corrected_at_its_source_is_not_corrected_here(desk: Desk) -> No
     assert (refused.status_code, refused.json()["reasons"]) == (422, ["writer_not_allowed"])
     assert ana.delete(f"/memories/{id}").status_code == 200
     assert recalled(ana) == []
+
+
+def test_the_example_of_the_page_runs(desk: Desk) -> None:
+    """docs/signed-events.md: its program sends an event, and its table names every reason there is."""
+    page = (Path(__file__).parents[2] / "docs" / "signed-events.md").read_text(encoding="utf-8")
+    [program] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(program, "signed-events.md", "exec"), names)
+    token = str(desk.agent.headers["Authorization"]).removeprefix("Bearer ")
+    signer = desk.signer
+    about = {"source": signer.source_id, "tenant": signer.tenant_id, "person": desk.person}
+    assert names["send"](desk.service.address, token, signer.key, **about).status_code == 201
+    assert recalled(desk.service.client("ana")) == ["Case 417 was escalated to engineering."]
+    code = Path(str(signed_events.__file__)).read_text(encoding="utf-8")
+    for reason in set(re.findall(r'refused\("(\w+)"\)', code)) - {"issuer", "source_signs_nothing"}:
+        assert f"`{reason}`" in page, reason
