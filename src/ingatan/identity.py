@@ -189,6 +189,8 @@ def _principal(issuer: str, subject: object, tenant: object, roles: frozenset[Ro
         tenant_id, subject_id = tenant_uuid(tenant), subject_uuid(issuer, subject)
     except UnicodeEncodeError:  # a lone surrogate
         raise _refused("subject_malformed") from None
+    if subject_id == tenant_id:  # the organisation's own id is nobody's
+        raise _refused("subject_malformed")
     return Principal(
         tenant_id=tenant_id,
         subject_id=subject_id,

@@ -103,6 +103,8 @@ class Reviewer:
         vectors = self._projections.vectors([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
         self._pause("considered")
         with self._database.write(owner) as connection:
+            if candidate.source_id is not None:
+                sources.hold(connection, owner, candidate.source_id, candidate.batch_id)
             subjects.lock(connection, owner)
             connection.enter(reviewer, power=Power.REVIEW)
             again, now_held = queue.take(connection, reviewer, id)

@@ -35,6 +35,8 @@ ALGORITHMS = {
     "EC": ["ES256", "ES384"],
     "RSA": ["PS256", "RS256", "PS384", "RS384", "PS512", "RS512"],
 }
+EARLIEST, LATEST = datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
+"""Between which an event can have happened, and end."""
 Seconds = Annotated[float, Field(ge=0, le=32_503_680_000)]
 
 
@@ -72,12 +74,24 @@ class _Claims(BaseModel):
             raise ValueError("a number of seconds since 1970")
         return value
 
+    @field_validator("occurred_at", "expires_at", mode="before")
+    @classmethod
+    def _a_moment(cls, value: Any) -> Any:
+        if value is None:
+            return value
+        try:
+            moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+            moment = moment.astimezone(UTC) if moment is not None and moment.tzinfo is not None else None
+        except (ValueError, OverflowError):
+            moment = None
+        if moment is None or not EARLIEST <= moment <= LATEST:
+            raise ValueError("a time of this century as a string with its offset")
+        return moment
+
     @model_validator(mode="after")
     def _whole(self) -> _Claims:
         if (self.sub is None) == (self.account is None):
             raise ValueError("name 'sub' (a person) or 'account', one of the two")
-        if any(moment is not None and moment.tzinfo is None for moment in (self.occurred_at, self.expires_at)):
-            raise ValueError("times carry their offset")
         if texts.clean(self.text) != self.text or not texts.visible(self.text).strip():
             raise ValueError("'text' is blank or not in NFC")
         return self
@@ -147,7 +161,7 @@ def verify(token: str, source: Source, principal: Principal, now: datetime) -> S
         owner_id=claims.owner_id,
         account_id=claims.account,
         text=claims.text,
-        occurred_at=claims.occurred_at.astimezone(UTC),
+        occurred_at=claims.occurred_at,
         audience=claims.audience,
         purposes=claims.purposes,
         importance=claims.importance,

@@ -6,6 +6,7 @@ from that. A batch is rolled back alone. Functions take a connection and never c
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +24,7 @@ from ingatan.types import MemoryType, Principal, Scope, Trust
 KEYS_MAX = 10
 KEY_KINDS = {"OKP": ("Ed25519",), "EC": ("P-256", "P-384"), "RSA": ()}
 """Kinds of public keys, with the curves that are believed."""
-RSA_BITS_MIN = 2048
+RSA_BITS_MIN, RSA_BITS_MAX = 2_048, 8_192
 
 
 class Kind(StrEnum):
@@ -86,23 +87,41 @@ class Withdrawn:
 
 def public_keys(keys: dict[str, Any]) -> dict[str, Any]:
     """``keys`` (a JSON Web Key Set) as they are kept. Raises BadRequest unless all are public, named and strong."""
+    given = keys.get("keys")
+    if (
+        not isinstance(given, list)
+        or not 1 <= len(given) <= KEYS_MAX
+        or not all(isinstance(key, dict) for key in given)
+    ):
+        raise BadRequest(f"'keys' is no JSON Web Key Set: {{\"keys\": [...]}} of 1 to {KEYS_MAX} public keys.")
+    named = [key.get("kid") for key in given]
+    if not all(isinstance(kid, str) and kid for kid in named) or len(set(map(str, named))) != len(named):
+        raise BadRequest("Each key has a 'kid' of its own, a string.")
+    for key in given:
+        _check_key(key)
     try:
-        found = KeySet.import_key_set(keys).keys  # type: ignore[arg-type]
-        described = [key.as_dict(private=False) for key in found]
+        return {"keys": [key.as_dict(private=False) for key in KeySet.import_key_set({"keys": given}).keys]}
     except (JoseError, ValueError, TypeError, KeyError, AttributeError):
-        raise BadRequest("'keys' is no JSON Web Key Set: {\"keys\": [...]} of public keys.") from None
-    named = {key.get("kid") for key in described}
-    if not 1 <= len(described) <= KEYS_MAX or len(named) != len(described):
-        raise BadRequest(f"'keys' holds 1 to {KEYS_MAX} keys, each with a 'kid' of its own.")
-    for key, given in zip(found, keys["keys"], strict=True):
-        kind, curve = str(given.get("kty")), given.get("crv")
-        if kind not in KEY_KINDS or (KEY_KINDS[kind] and curve not in KEY_KINDS[kind]) or not given.get("kid"):
-            raise BadRequest("A key is of a kind that is not believed. Use Ed25519, P-256, P-384 or RSA, with a 'kid'.")
-        if "d" in given or key.is_private:
-            raise BadRequest("A key is a private one. Send public keys only, and replace this one: it has been seen.")
-        if kind == "RSA" and key.raw_value.key_size < RSA_BITS_MIN:  # type: ignore[union-attr]
-            raise BadRequest(f"An RSA key is shorter than {RSA_BITS_MIN} bits.")
-    return {"keys": described}
+        raise BadRequest("A key cannot be read. Send JSON Web Keys as in RFC 7517 and 8037.") from None
+
+
+def _check_key(key: dict[str, Any]) -> None:
+    """Raise BadRequest for a key of a kind that is not believed, a private one, or a weak one, before it is used."""
+    kind, curve = key.get("kty"), key.get("crv")
+    if not isinstance(kind, str) or kind not in KEY_KINDS or (KEY_KINDS[kind] and curve not in KEY_KINDS[kind]):
+        raise BadRequest("A key is of a kind that is not believed. Use Ed25519, P-256, P-384 or RSA.")
+    if "d" in key:
+        raise BadRequest("A key is a private one. Send public keys only, and replace this one: it has been seen.")
+    if kind == "RSA" and not RSA_BITS_MIN <= _bits(key.get("n")) <= RSA_BITS_MAX:
+        raise BadRequest(f"An RSA key has {RSA_BITS_MIN:,} to {RSA_BITS_MAX:,} bits.")
+
+
+def _bits(number: object) -> int:
+    """The length of an unsigned number in base64url; 0 where it is none."""
+    try:
+        return int.from_bytes(urlsafe_b64decode(str(number) + "==")).bit_length()
+    except ValueError:
+        return 0
 
 
 def register(connection: Connection, principal: Principal, source: Source) -> Source:
@@ -169,6 +188,18 @@ def check_batch(connection: Connection, principal: Principal, id: UUID, source_i
         raise NotFound("There is no such batch.")
     if found.rolled_back_at is not None:
         raise Conflict("This batch was rolled back. Open another.")
+
+
+def hold(connection: Connection, principal: Principal, id: UUID, batch_id: UUID | None) -> Source:
+    """One source as it is now; until the transaction ends nothing is withdrawn. Call before locking any subject.
+
+    Raises as ``check_batch`` for a batch that takes nothing any more.
+    """
+    connection.all("sources.hold", tenant_id=principal.tenant_id)
+    found = get(connection, principal, id)
+    if batch_id is not None:
+        check_batch(connection, principal, batch_id, id)
+    return found
 
 
 def forget_events(connection: Connection, tenant_id: UUID, now: datetime) -> int:

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID
 
-from ingatan import accounts, conversations, erasure, idempotency, spans, subjects, suppressions, transcript
+from ingatan import accounts, conversations, erasure, idempotency, sources, spans, subjects, suppressions, transcript
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.embeddings import NO_VECTORS
 from ingatan.erasure import Receipt
 from ingatan.errors import Conflict, Forbidden, MemoryDisabled, NotFound, PolicyRefused, RateLimited
 from ingatan.idempotency import Key
+from ingatan.identity import SENTINEL_SUBJECT
 from ingatan.memories import candidates, proposals, registry
 from ingatan.memories.decision_context import Writer
 from ingatan.memories.slots import Slot
@@ -107,7 +108,11 @@ class Steward:
         as ``propose``, and MemoryDisabled for a person who has no memory.
         """
         if candidate.scope is Scope.USER:
-            self._check_writable(Principal(principal.tenant_id, candidate.subject_id, verified=principal.verified))
+            person = candidate.subject_id
+            if person == principal.tenant_id:
+                raise Forbidden("This is the organisation's id. Name a person.")
+            sentinel = person == SENTINEL_SUBJECT
+            self._check_writable(Principal(principal.tenant_id, person, frozenset(), principal.verified, sentinel))
         elif not (self._settings.memory.enabled and self._settings.memory.write_enabled):
             raise MemoryDisabled("Memory is not written here. Ask the operator of this service.")
         return self._decide(principal, candidate, key=key, source=source, take=take)
@@ -247,6 +252,8 @@ class Steward:
         expected = considered.decision
         vectors = self._projections.vectors([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
         with self._database.write(principal) as connection:
+            if source is not None:
+                source = sources.hold(connection, principal, source.id, candidate.batch_id)
             turns = self._cited(connection, principal, candidate)
             owner, writer = _acting(connection, principal, candidate, source)
             if subjects.lock(connection, owner).erasure_epoch != epoch:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from ingatan.errors import Forbidden
 from ingatan.storage.database import Connection
 from ingatan.types import Consent, Principal
 
@@ -48,13 +49,17 @@ def register(connection: Connection, principal: Principal) -> None:
 
 
 def lock(connection: Connection, principal: Principal) -> Subject:
-    """Lock the caller's row until the transaction ends and return it, made first if it was missing."""
+    """Lock the caller's row until the transaction ends and return it, made first if it was missing.
+
+    Raises Forbidden for a person whose id is an account's.
+    """
     keys = {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
     row = connection.one("subjects.lock", **keys)
     if row is None:
         register(connection, principal)
         row = connection.one("subjects.lock", **keys)
-    assert row is not None, "a registered subject has a row"
+    if row is None:
+        raise Forbidden("This subject id stands for an account, not for a person. Nothing is remembered under it.")
     return Subject(principal.subject_id, row.erasure_epoch, Consent(row.consent))
 
 

@@ -340,6 +340,8 @@ class Memory:
     expires_at: datetime | None = None
     evidence: tuple[Evidence, ...] = ()
     scope: Scope = Scope.USER
+    audience: Audience = Audience.MEMBER
+    classification: Classification = Classification.PERSONAL
     purposes: tuple[str, ...] = ()
     source_id: UUID | None = None
     batch_id: UUID | None = None

@@ -59,13 +59,17 @@ def take(
     except EventRefused as error:
         _note(app, caller, claimed, str(error.extra["reason"]))
         raise
-    proposed = app.steward.submit(
-        caller,
-        proposals.happened(signed),
-        source,
-        take=lambda connection, owner: _once(connection, owner, signed),
-        key=claim,
-    )
+    try:
+        proposed = app.steward.submit(
+            caller,
+            proposals.happened(signed),
+            source,
+            take=lambda connection, owner: _once(connection, owner, signed),
+            key=claim,
+        )
+    except EventReplayed:
+        _note(app, caller, claimed, "replayed")
+        raise
     if proposed.outcome is Outcome.REJECT:
         raise PolicyRefused(
             "The policy does not let this event be remembered.", extra={"reasons": list(proposed.reasons)}
@@ -103,8 +107,6 @@ def _once(connection: Connection, owner: Principal, signed: SignedEvent) -> None
     )
     if not taken:
         raise EventReplayed("This event was taken before. Sign a new one with a 'jti' of its own.")
-    if signed.batch_id is not None:
-        sources.check_batch(connection, owner, signed.batch_id, signed.source_id)
 
 
 def _note(app: App, caller: Principal, source_id: UUID | None, reason: str) -> None:

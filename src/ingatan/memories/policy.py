@@ -19,6 +19,7 @@ from ingatan.memories.grounding import Grounding
 from ingatan.memories.plausibility import plausible
 from ingatan.memories.statements import statements
 from ingatan.memories.support import content, stem
+from ingatan.memories.trust import carried
 from ingatan.memories.wording import pattern, single
 from ingatan.text import clean, digest, fold, visible
 from ingatan.types import (
@@ -32,6 +33,7 @@ from ingatan.types import (
     Outcome,
     Reason,
     SourceKind,
+    Trust,
 )
 
 RULES_VERSION = 3
@@ -151,15 +153,31 @@ def _same(candidate: Candidate, grounding: Grounding, context: PolicyContext) ->
         if digest(memory.text) == key or (not correcting and _same_value(candidate, grounding.text, memory)):
             if correcting:
                 return _reject(Reason.DUPLICATE)
+            if _verifies(candidate, memory, context):
+                return _verified(candidate, memory, grounding.text, context)
             return _again(candidate, memory, Reason.DUPLICATE, context)
     for memory in _own(list(context.expired), candidate):
         if digest(memory.text) == key:
             if correcting:
                 return _reject(Reason.DUPLICATE)
+            if _verifies(candidate, memory, context):
+                return _verified(candidate, memory, grounding.text, context)
             if _full(candidate, context):
                 return _reject(Reason.CAP_ACTIVE)
             return _again(candidate, memory, Reason.RENEWED, context)
     return None
+
+
+def _verifies(candidate: Candidate, memory: Memory, context: PolicyContext) -> bool:
+    """Whether ``memory`` says the same, unverified, and ``candidate`` does not: then it is no reason to say nothing."""
+    trust = carried(candidate, approved=context.approved, lineage=context.lineage)
+    return memory.trust is Trust.UNVERIFIED and trust is not Trust.UNVERIFIED
+
+
+def _verified(candidate: Candidate, memory: Memory, text: str, context: PolicyContext) -> Decision:
+    """The decision for what was told without proof and is now said by who may say it: it takes the other's place."""
+    decision = _capped(candidate, Reason.SUPERSEDES, text, context)
+    return replace(decision, closes=(memory.id,)) if decision.outcome is Outcome.ACCEPT else decision
 
 
 def _again(candidate: Candidate, memory: Memory, reason: Reason, context: PolicyContext) -> Decision:

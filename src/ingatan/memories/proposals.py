@@ -30,8 +30,12 @@ IMPORTANCE = 0.7
 def correction(
     memory: Memory, *, text: str, importance: float, expires_at: datetime | None, now: datetime
 ) -> Candidate:
-    """The candidate by which a person corrects a memory directly: the text is its own quote."""
+    """The candidate by which a person corrects a memory directly: the text is its own quote.
+
+    Where its words stay as they were, what a source brought stays that source's, and carries no further.
+    """
     kind, slot, language = memory.type, memory.slot, memory.language
+    passed_on_before = text == memory.text and memory.source_id is not None
     if text != memory.text:
         read = next(iter(statements(text)), None)
         kind, slot = (read.type, read.slot) if read is not None else (memory.type, None)
@@ -53,7 +57,12 @@ def correction(
         effective_at=now,
         expires_at=expires_at,
         scope=memory.scope,
+        audience=memory.audience,
+        classification=memory.classification,
         purposes=memory.purposes,
+        source_id=memory.source_id if passed_on_before else None,
+        batch_id=memory.batch_id if passed_on_before else None,
+        parents=(Parent(kind=ParentKind.MEMORY, id=memory.id),) if passed_on_before else (),
     )
 
 

@@ -18,7 +18,9 @@ from ingatan.errors import NotFound
 from ingatan.memories import slots
 from ingatan.storage.database import Connection
 from ingatan.types import (
+    Audience,
     Candidate,
+    Classification,
     Evidence,
     Memory,
     MemoryStatus,
@@ -292,6 +294,8 @@ def _memory(row: Any, evidence: tuple[Evidence, ...]) -> Memory:
         expires_at=row.expires_at,
         evidence=evidence,
         scope=Scope(row.scope),
+        audience=Audience(row.audience),
+        classification=Classification(row.classification),
         purposes=tuple(row.purposes),
         source_id=row.source_id,
         batch_id=row.batch_id,

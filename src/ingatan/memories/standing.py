@@ -14,9 +14,10 @@ from ingatan import erasure, subjects, suppressions
 from ingatan.memories import policies, registry
 from ingatan.memories.decision_context import Limits, Mode, PolicyContext, Writer
 from ingatan.memories.policies import Policies
+from ingatan.memories.trust import carried
 from ingatan.sources import Source
 from ingatan.storage.database import Connection
-from ingatan.types import Candidate, MemoryType, Operation, Principal, SourceKind, Trust, Turn, least
+from ingatan.types import Candidate, Operation, Principal, Trust, Turn, least
 
 RATE_WINDOW = timedelta(hours=1)
 """Over which the policy's rates count."""
@@ -144,16 +145,8 @@ class Standing:
         return by_source or by_subject or self.writer_has_had_their_share
 
     def trust(self, candidate: Candidate) -> Trust:
-        """How far a memory of ``candidate`` carries: as its source, as a reviewer, never further than its lineage.
-
-        What happened, told in a conversation, is not verified by telling it.
-        """
-        trust = _TRUST[candidate.source]
-        if self._approved:
-            trust = Trust.REVIEWED
-        elif candidate.type is MemoryType.EPISODE and candidate.source is not SourceKind.EVENT:
-            trust = Trust.UNVERIFIED
-        return trust if self._lineage is None else least(trust, self._lineage)
+        """How far a memory of ``candidate`` carries."""
+        return carried(candidate, approved=self._approved, lineage=self._lineage)
 
     def _least(self, connection: Connection) -> Trust | None:
         """The least trust in the lineage: the source's, where no reviewer agreed, and that of every parent."""
@@ -176,17 +169,6 @@ class Standing:
         return suppressions.borne(
             self.terms.erasure_key, self.principal.subject_id, texts=_texts(candidate), slot=candidate.slot
         )
-
-
-_TRUST = {
-    SourceKind.EXTERNAL: Trust.UNVERIFIED,
-    SourceKind.DOCUMENT: Trust.UNVERIFIED,
-    SourceKind.TURN: Trust.STATED,
-    SourceKind.SELF: Trust.CONFIRMED,
-    SourceKind.SETTINGS: Trust.CONFIRMED,
-    SourceKind.EVENT: Trust.SIGNED,
-    SourceKind.APPROVAL: Trust.REVIEWED,
-}
 
 
 def _texts(candidate: Candidate) -> list[str]:

@@ -176,71 +176,123 @@ grant select, insert on memory_lineage to ingatan_app;
 grant select, insert, delete on seen_events to ingatan_app;
 
 -- Withdraw what a source or one batch of it brought, and everything derived from that, in every scope of the tenant: it is
--- not served from this moment, its vectors and what waited go, and what it had superseded is served again. Whose it was,
--- and which memory was withdrawn or restored; an administrator's power, and no text leaves here.
+-- not served from this moment, its vectors and what waited go, and what it alone had superseded is served again. What was
+-- closed on request stays closed. Nothing is being taken from a source meanwhile: whoever does holds the lock shared. Whose
+-- it was, and which memory was withdrawn or restored; an administrator's power, and no text leaves here.
 create function ingatan_withdraw(source uuid, batch uuid)
 returns table (memory_id uuid, version integer, owner_scope text, owner_id uuid, restored boolean)
 language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 declare
     tenant uuid := ingatan_tenant();
-    owners uuid[];
+    owners uuid[] := '{}';
+    ids uuid[];
+    versions integer[];
+    undone uuid[];
 begin
-    if tenant is null or ingatan_power() <> 'admin' or (source is null) = (batch is null) then
+    if tenant is null or ingatan_power() is distinct from 'admin' or (source is null) = (batch is null) then
         raise insufficient_privilege using message = 'only an administrator withdraws, one source or one batch';
     end if;
-    create temporary table if not exists ingatan_withdrawn (
-        memory_id uuid, version integer, owner_scope text, owner_id uuid, candidate_id uuid, restored boolean
-    ) on commit drop;
-    truncate ingatan_withdrawn;
-
-    insert into ingatan_withdrawn
-    with recursive taken as (
-        select m.id, m.version from memories m
-        where m.tenant_id = tenant and (m.source_id = source or m.batch_id = batch)
-        union
-        select l.memory_id, l.version
-        from taken t
-        join memory_lineage l on l.tenant_id = tenant and l.parent_kind = 'memory' and l.parent_id = t.id
-    )
-    select m.id, m.version, m.scope, m.scope_id, m.candidate_id, false
-    from taken t join memories m on m.tenant_id = tenant and m.id = t.id and m.version = t.version
-    where m.status <> 'withdrawn';
-
-    select coalesce(array_agg(distinct w.owner_id order by w.owner_id), '{}') into owners from ingatan_withdrawn w;
-    perform from subjects s where s.tenant_id = tenant and s.id = any (owners) order by s.id for update;
+    perform pg_advisory_xact_lock(hashtextextended('ingatan sources ' || tenant, 0));
+    for pass in 1..2 loop  -- whose it is, then what it is once nobody writes about them
+        with recursive taken as (
+            select m.id, m.version from memories m
+            where m.tenant_id = tenant and (m.source_id = source or m.batch_id = batch)
+            union
+            select l.memory_id, l.version
+            from taken t
+            join memory_lineage l on l.tenant_id = tenant and l.parent_kind = 'memory' and l.parent_id = t.id
+        )
+        select coalesce(array_agg(m.id), '{}'), coalesce(array_agg(m.version), '{}'),
+               coalesce(array_agg(distinct m.scope_id order by m.scope_id), '{}')
+        into ids, versions, owners
+        from taken t join memories m on m.tenant_id = tenant and m.id = t.id and m.version = t.version
+        where m.status not in ('withdrawn', 'deleted');
+        if pass = 1 then
+            perform from subjects s where s.tenant_id = tenant and s.id = any (owners) order by s.id for update;
+        end if;
+    end loop;
     update subjects s set erasure_epoch = erasure_epoch + 1 where s.tenant_id = tenant and s.id = any (owners);
 
+    -- The decisions that hold no longer: those behind what is served now, and behind what these had superseded in turn.
+    with recursive gone as (
+        select m.candidate_id, m.retired_by, m.status
+        from unnest(ids, versions) w (id, version)
+        join memories m on m.tenant_id = tenant and m.id = w.id and m.version = w.version
+    ), ended as (
+        select g.candidate_id from gone g where g.status = 'active'
+        union
+        select g.candidate_id from ended e join gone g on g.retired_by = e.candidate_id
+    )
+    select coalesce(array_agg(e.candidate_id), '{}') into undone from ended e;
+
     update memories m set status = 'withdrawn', retired_at = coalesce(m.retired_at, now())
-    from ingatan_withdrawn w where m.tenant_id = tenant and m.id = w.memory_id and m.version = w.version;
-    delete from memory_embeddings e using ingatan_withdrawn w
-    where e.tenant_id = tenant and e.scope_id = w.owner_id and e.memory_id = w.memory_id and e.version = w.version;
-    delete from embedding_pending p using ingatan_withdrawn w
-    where p.tenant_id = tenant and p.memory_id = w.memory_id and p.version = w.version;
+    from unnest(ids, versions) w (id, version) where m.tenant_id = tenant and m.id = w.id and m.version = w.version;
+    delete from memory_embeddings e using unnest(ids, versions) w (id, version)
+    where e.tenant_id = tenant and e.scope_id = any (owners) and e.memory_id = w.id and e.version = w.version;
+    delete from embedding_pending p using unnest(ids, versions) w (id, version)
+    where p.tenant_id = tenant and p.memory_id = w.id and p.version = w.version;
     update candidates c
     set state = 'withdrawn', payload = null, decision = 'reject', reasons = array['withdrawn']
-    where c.tenant_id = tenant and c.state = 'open' and (c.source_id = source or c.batch_id = batch);
+    where c.tenant_id = tenant and c.state = 'open'
+      and (c.source_id = source or c.batch_id = batch or exists (
+          select from jsonb_path_query(c.payload, '$.candidate.parents[*].id') parent
+          where parent #>> '{}' = any (ids::text[])));
+    return query
+        select m.id, m.version, m.scope, m.scope_id, false
+        from unnest(ids, versions) w (id, version)
+        join memories m on m.tenant_id = tenant and m.id = w.id and m.version = w.version
+        order by m.id, m.version;
 
-    insert into ingatan_withdrawn
-    select m.id, m.version, m.scope, m.scope_id, m.candidate_id, true
-    from memories m
-    where m.tenant_id = tenant and m.status = 'superseded' and m.scope_id = any (owners)
-      and m.retired_by in (select w.candidate_id from ingatan_withdrawn w where not w.restored)
-      and m.version = (select max(n.version) from memories n
-                       where n.tenant_id = tenant and n.id = m.id and n.status <> 'withdrawn')
-      and not exists (select from memories a where a.tenant_id = tenant and a.id = m.id and a.status = 'active')
-      and not exists (select from memories a where a.tenant_id = tenant and a.scope = m.scope and a.scope_id = m.scope_id
-                      and a.text_hash = m.text_hash and a.status = 'active');
-    update memories m set status = 'active', retired_at = null, retired_by = null
-    from ingatan_withdrawn w
-    where w.restored and m.tenant_id = tenant and m.id = w.memory_id and m.version = w.version;
-    insert into embedding_pending (tenant_id, subject_id, scope, memory_id, version, model_id)
-    select tenant, w.owner_id, w.owner_scope, w.memory_id, w.version, e.id
-    from ingatan_withdrawn w cross join embedding_models e
-    where w.restored and e.state in ('serving', 'building') on conflict do nothing;
-
-    return query select w.memory_id, w.version, w.owner_scope, w.owner_id, w.restored from ingatan_withdrawn w
-                 order by w.memory_id, w.version;
+    return query
+        with back as (
+            select distinct on (m.scope, m.scope_id, m.text_hash) m.id, m.version
+            from memories m
+            where m.tenant_id = tenant and m.status = 'superseded' and m.scope_id = any (owners)
+              and m.retired_by = any (undone)
+              and m.version = (select max(n.version) from memories n
+                               where n.tenant_id = tenant and n.id = m.id and n.status <> 'withdrawn')
+              and not exists (select from memories a
+                              where a.tenant_id = tenant and a.scope = m.scope and a.scope_id = m.scope_id
+                                and (a.id = m.id or a.text_hash = m.text_hash) and a.status = 'active')
+            order by m.scope, m.scope_id, m.text_hash, m.recorded_at desc, m.id desc
+        ), served as (
+            update memories m set status = 'active', retired_at = null, retired_by = null
+            from back b where m.tenant_id = tenant and m.id = b.id and m.version = b.version
+            returning m.id, m.version, m.scope, m.scope_id
+        ), queued as (
+            insert into embedding_pending (tenant_id, subject_id, scope, memory_id, version, model_id)
+            select tenant, s.scope_id, s.scope, s.id, s.version, e.id
+            from served s cross join embedding_models e
+            where e.state in ('serving', 'building') on conflict do nothing
+        )
+        select s.id, s.version, s.scope, s.scope_id, true from served s order by s.id, s.version;
 end
 $$;
 revoke all on function ingatan_withdraw(uuid, uuid) from public;
 grant execute on function ingatan_withdraw(uuid, uuid) to ingatan_app;
+
+-- A lock row stands for a person, an account or the organisation, whoever made it first: a person whose id equals an
+-- account's finds no row that is theirs, and therefore neither writes nor erases anything, nor sees what was decided.
+alter table subjects add column scope text not null default 'user'
+    check (scope in ('user', 'account', 'organisation'));
+alter table subjects alter column scope
+    set default case when ingatan_power() in ('account', 'organisation') then ingatan_power() else 'user' end;
+alter policy person on subjects
+    using (tenant_id = ingatan_tenant() and id = ingatan_subject() and scope = 'user' and ingatan_power() = 'person')
+    with check (tenant_id = ingatan_tenant() and id = ingatan_subject() and scope = 'user'
+                and ingatan_power() = 'person');
+alter policy common_owner on subjects
+    using (tenant_id = ingatan_tenant() and id = ingatan_subject() and scope = ingatan_power()
+           and ingatan_power() in ('account', 'organisation'))
+    with check (tenant_id = ingatan_tenant() and id = ingatan_subject() and scope = ingatan_power()
+                and ingatan_power() in ('account', 'organisation'));
+alter policy person on candidates
+    using (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and scope = 'user'
+           and ingatan_power() = 'person')
+    with check (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and scope = 'user'
+                and ingatan_power() = 'person');
+alter policy common_owner on candidates
+    using (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and scope = ingatan_power()
+           and ingatan_power() in ('account', 'organisation'))
+    with check (tenant_id = ingatan_tenant() and subject_id = ingatan_subject() and scope = ingatan_power()
+                and ingatan_power() in ('account', 'organisation'));

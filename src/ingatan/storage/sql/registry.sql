@@ -1,7 +1,8 @@
 -- name: registry.standing
 -- The person's active memories, newest first; those that ran out too, which a restatement renews.
 select id, version, subject_id, type, slot, text, language, importance, trust, status, source_kind, conversation_id,
-       effective_at, recorded_at, confirmed_at, expires_at, scope, purposes, source_id, batch_id,
+       effective_at, recorded_at, confirmed_at, expires_at, scope, audience, classification, purposes, source_id,
+       batch_id,
        coalesce(expires_at <= %(now)s, false) as ran_out
 from memories
 where tenant_id = %(tenant_id)s and scope = %(scope)s and scope_id = %(subject_id)s and status = 'active'
@@ -12,7 +13,7 @@ order by recorded_at desc, id desc;
 -- The person's newest version of each memory in a status, newest first, after a (time, id) position.
 select m.id, m.version, m.subject_id, m.type, m.slot, m.text, m.language, m.importance, m.trust, m.status,
        m.source_kind, m.conversation_id, m.effective_at, m.recorded_at, m.confirmed_at, m.expires_at, m.scope,
-       m.purposes, m.source_id, m.batch_id
+       m.audience, m.classification, m.purposes, m.source_id, m.batch_id
 from memories m
 where m.tenant_id = %(tenant_id)s and m.scope = %(scope)s and m.scope_id = %(subject_id)s and m.status = %(status)s
   and m.type = any(%(types)s)
@@ -24,7 +25,8 @@ order by m.recorded_at desc, m.id desc, m.version desc limit %(limit)s;
 -- name: registry.get
 -- The active version of one memory of the caller, or none.
 select id, version, subject_id, type, slot, text, language, importance, trust, status, source_kind, conversation_id,
-       effective_at, recorded_at, confirmed_at, expires_at, scope, purposes, source_id, batch_id
+       effective_at, recorded_at, confirmed_at, expires_at, scope, audience, classification, purposes, source_id,
+       batch_id
 from memories
 where tenant_id = %(tenant_id)s and id = %(id)s and status = 'active' and type = any(%(types)s)
   and (expires_at is null or expires_at > now());
@@ -47,7 +49,7 @@ with recursive chain as (
 )
 select m.id, m.version, m.subject_id, m.type, m.slot, m.text, m.language, m.importance, m.trust, m.status,
        m.source_kind, m.conversation_id, m.effective_at, m.recorded_at, m.confirmed_at, m.expires_at, m.scope,
-       m.purposes, m.source_id, m.batch_id, m.policy_version,
+       m.audience, m.classification, m.purposes, m.source_id, m.batch_id, m.policy_version,
        m.candidate_id, w.writer_id as written_by, w.reasons as written_for,
        m.retired_at, m.retired_by, r.writer_id as closed_by, r.reasons as closed_for
 from memories m

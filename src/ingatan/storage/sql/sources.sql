@@ -20,6 +20,10 @@ order by id desc limit %(limit)s;
 -- Revoked from now on; no row when it was before.
 update sources set revoked_at = now() where tenant_id = %(tenant_id)s and id = %(id)s and revoked_at is null;
 
+-- name: sources.hold
+-- Nothing of the tenant is withdrawn until the transaction ends; waits for a withdrawal that is on its way.
+select pg_advisory_xact_lock_shared(hashtextextended('ingatan sources ' || %(tenant_id)s::uuid, 0))::text;
+
 -- name: sources.open_batch
 -- A new batch.
 insert into batches (tenant_id, id, source_id, made_by) values (%(tenant_id)s, %(id)s, %(source_id)s, %(made_by)s);
