@@ -35,14 +35,6 @@ class Kind(StrEnum):
     EXTERNAL = "external"
 
 
-class Access(StrEnum):
-    """What a reviewer sees of the source: nothing but the proposal, the quote, or the quote in its context."""
-
-    NONE = "none"
-    QUOTE = "quote"
-    CONTEXT = "context"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """A registered source. ``writer_id`` is the service that speaks for it; ``keys`` the public ones it signs with.
@@ -59,7 +51,6 @@ class Source:
     types: tuple[MemoryType, ...]
     scopes: tuple[Scope, ...]
     purposes: tuple[str, ...]
-    access: Access
     made_at: datetime | None = None
     revoked_at: datetime | None = None
 
@@ -138,7 +129,6 @@ def register(connection: Connection, principal: Principal, source: Source) -> So
         types=[kind.value for kind in source.types],
         scopes=[scope.value for scope in source.scopes],
         purposes=list(source.purposes),
-        access=source.access.value,
         made_by=principal.subject_id,
     )
     return get(connection, principal, source.id)
@@ -250,7 +240,6 @@ def _source(row: Any) -> Source:
         types=tuple(MemoryType(kind) for kind in row.types),
         scopes=tuple(Scope(scope) for scope in row.scopes),
         purposes=tuple(row.purposes),
-        access=Access(row.access),
         made_at=row.made_at,
         revoked_at=row.revoked_at,
     )

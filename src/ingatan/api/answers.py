@@ -77,7 +77,6 @@ def source(item: Source) -> dict[str, Any]:
         "types": [kind.value for kind in item.types],
         "scopes": [scope.value for scope in item.scopes],
         "purposes": list(item.purposes),
-        "access": item.access.value,
         "created_at": item.made_at.isoformat() if item.made_at else None,
         "revoked_at": item.revoked_at.isoformat() if item.revoked_at else None,
     }

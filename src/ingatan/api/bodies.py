@@ -17,7 +17,6 @@ from ingatan.memories.proposals import IMPORTANCE
 from ingatan.memories.ranking import Ranking
 from ingatan.memories.slots import Slot
 from ingatan.screening import SECURITY_REASONS
-from ingatan.sources import Access as SourceAccess
 from ingatan.sources import Kind as SourceType
 from ingatan.types import NEVER_STORED, TYPE_ALIASES, Audience, Classification, MemoryType, MessageRole, Reason, Scope
 
@@ -267,7 +266,6 @@ class NewSource(Body):
     types: Annotated[list[Kind], Field(min_length=1)] = []
     scopes: Annotated[list[Scope], Field(min_length=1)] = [Scope.USER]
     purposes: Annotated[list[Annotated[str, Field(pattern=PURPOSE)]], Field(max_length=20)] = []
-    access: SourceAccess = SourceAccess.QUOTE
 
     @model_validator(mode="after")
     def _whole(self) -> NewSource:

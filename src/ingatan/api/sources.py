@@ -45,7 +45,6 @@ def register(app: Running, caller: Writer, body: NewSource, key: IdempotencyKey 
         types=tuple(body.types) or TYPES[body.kind],
         scopes=tuple(body.scopes),
         purposes=tuple(body.purposes),
-        access=body.access,
     )
     claim = idempotency.key_for("POST /sources", key, body.model_dump(mode="json"))
     with app.database.write(caller) as connection:

@@ -33,7 +33,6 @@ create table sources (
     types text[] not null,
     scopes text[] not null,
     purposes text[] not null default '{}',
-    access text not null default 'quote' check (access in ('none', 'quote', 'context')),
     made_by uuid not null,
     made_at timestamptz not null default now(),
     revoked_at timestamptz,

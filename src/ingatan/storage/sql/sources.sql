@@ -1,17 +1,17 @@
 -- name: sources.add
 -- A new source.
-insert into sources (tenant_id, id, name, kind, writer_id, keys, trust, types, scopes, purposes, access, made_by)
+insert into sources (tenant_id, id, name, kind, writer_id, keys, trust, types, scopes, purposes, made_by)
 values (%(tenant_id)s, %(id)s, %(name)s, %(kind)s, %(writer_id)s, %(keys)s, %(trust)s, %(types)s, %(scopes)s,
-        %(purposes)s, %(access)s, %(made_by)s);
+        %(purposes)s, %(made_by)s);
 
 -- name: sources.get
 -- One source.
-select id, name, kind, writer_id, keys, trust, types, scopes, purposes, access, made_at, revoked_at
+select id, name, kind, writer_id, keys, trust, types, scopes, purposes, made_at, revoked_at
 from sources where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: sources.list
 -- The tenant's sources, newest first, after an id; a null id starts at the top.
-select id, name, kind, writer_id, keys, trust, types, scopes, purposes, access, made_at, revoked_at
+select id, name, kind, writer_id, keys, trust, types, scopes, purposes, made_at, revoked_at
 from sources
 where tenant_id = %(tenant_id)s and (%(before_id)s::uuid is null or id < %(before_id)s)
 order by id desc limit %(limit)s;
