@@ -38,7 +38,9 @@ def ground(candidate: Candidate, turns: Mapping[UUID, Turn]) -> Grounding:
     quotes = tuple(evidence.quote for evidence in candidate.evidence)
     if candidate.source is SourceKind.SELF and candidate.operation is not Operation.DELETE:
         about_oneself = candidate.scope is Scope.USER and candidate.type is not MemoryType.EPISODE
-        if (about_oneself and not is_statement(candidate.text)) or _asks(candidate.text):
+        read = statements(candidate.text)
+        told = is_statement(candidate.text) or any(found.operation is not Operation.DELETE for found in read)
+        if (about_oneself and not told) or _asks(candidate.text):
             return Grounding(reason=Reason.NOT_A_STATEMENT)
     return Grounding(text=candidate.text, quotes=quotes or (candidate.text,))
 

@@ -1,4 +1,4 @@
-"""A named third person as the subject of a sentence: "Pak Budi lives ...", "Anh Tuấn thích ...", "Stefan works ..."."""
+"""A third person as the subject of a sentence: "Pak Budi lives ...", "Anh Tuấn thích ...", "They are always ..."."""
 
 from __future__ import annotations
 
@@ -74,8 +74,19 @@ def _described() -> re.Pattern[str]:
     )
 
 
+@cache
+def _unnamed() -> re.Pattern[str]:
+    """A text that opens with people whom it does not name: what follows is said of them."""
+    return re.compile(
+        r"\W*(?:(?:yes|well|and|but|also|remember(?: that)?|note(?: that)?|ya|dan|tapi|ingat|catat|nhớ(?: là)?|à|ừ),? )?"
+        r"(?:they(?:'re|'ve|'d|'ll)?|mereka|họ(?! (?:của|tên|và tên|là|tôi|mình|em|tui|hàng))|(?:tụi|bọn|chúng) nó)(?!\w)"
+    )
+
+
 def _finds(view: View) -> bool:
     text = view.shown
+    if _unnamed().match(view.text):
+        return True
     if _described().search(text):
         return True
     if _OWN_NAME.search(text):
