@@ -11,6 +11,7 @@ from ingatan.memories.interests import TURNS_MIN, named_topic, regulated
 from ingatan.memories.statement import is_statement, stated
 from ingatan.memories.statements import statements
 from ingatan.memories.support import licensed, recurring
+from ingatan.memories.wishes import is_wish
 from ingatan.text import visible
 from ingatan.types import Candidate, MemoryType, MessageRole, Operation, Reason, Scope, SourceKind, Turn
 
@@ -38,7 +39,7 @@ def ground(candidate: Candidate, turns: Mapping[UUID, Turn]) -> Grounding:
     quotes = tuple(evidence.quote for evidence in candidate.evidence)
     if candidate.source is SourceKind.SELF and candidate.operation is not Operation.DELETE:
         about_oneself = candidate.scope is Scope.USER and candidate.type is not MemoryType.EPISODE
-        if (about_oneself and not is_statement(candidate.text)) or _asks(candidate.text):
+        if (about_oneself and not _told(candidate.text)) or _asks(candidate.text):
             return Grounding(reason=Reason.NOT_A_STATEMENT)
     return Grounding(text=candidate.text, quotes=quotes or (candidate.text,))
 
@@ -83,6 +84,13 @@ def _said(turn: str, quote: str) -> bool:
     if any(quote in (each.said or each.text) for each in found if each.operation is Operation.DELETE):
         return False
     return stated(turn, quote)
+
+
+def _told(text: str) -> bool:
+    """Whether a person who proposes ``text`` says something of themself by it, or how they wish to be answered."""
+    if is_statement(text) or is_wish(text):
+        return True
+    return any(found.operation is not Operation.DELETE for found in statements(text))
 
 
 def _asks(text: str) -> bool:

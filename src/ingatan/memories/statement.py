@@ -27,6 +27,13 @@ _ABOUT_ONE = frozenset(
     {"prefers", "likes", "works", "lives", "uses", "speaks", "dislikes", "avoids", "wants", "is", "has"}
 )
 
+_OWN_THING = re.compile(
+    r"\b(?!(?:(?:ber|per|pe|se|me|ke)?laku|bangku|tungku|pangku|memangku|buku|saku|kaku|suku|kuku|baku|beku|paku|siku|liku"
+    r"|haiku|aku|daku|waku)\b)[a-z]{3,}ku\b(?=.* (?:namanya|bernama|di|pakai|pake|dari|itu|ini|adalah|jadi|sekarang|yang"
+    r"|jalan|dipanggil|sudah|udah|lagi|sedang|masih|selalu|[A-Z0-9])\b|$)"
+)
+"""An Indonesian thing of one's own: "kucingku", "laptopku"."""
+
 _NOTE = re.compile(
     r"\b(?:about me|of myself|remember|note|notes|save|for your memory|tentang saya|soal saya|catat|ingat|simpan"
     r"|về tôi|về mình|ghi nhớ|nhớ|lưu)\b"
@@ -69,6 +76,7 @@ def is_statement(text: str) -> bool:
     if not found:
         return False
     own = any(word in single("first_person") for word in found) or pattern("first_person").search(folded) is not None
+    own = own or _OWN_THING.search(folded) is not None
     standing = pattern("standing").search(folded) is not None
     asked = pattern("question").match(folded)
     if asked is not None and not (own and (standing or _ONESELF.match(folded, asked.end()))):

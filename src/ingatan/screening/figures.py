@@ -104,8 +104,17 @@ def _of_work(text: str, start: int, end: int) -> bool:
     return bool(of_work(text, start) or _counted().match(text, end))
 
 
+@cache
+def _port() -> re.Pattern[str]:
+    """Where a server listens: the Vietnamese word for a port is that for a gate."""
+    return re.compile(
+        r"(?<!\w)(?:máy chủ|server|dịch vụ|app|api|web|database|cơ sở dữ liệu|localhost|http|docker|postgres\w*|nghe|chạy"
+        r"|may chu|dich vu|chay)(?!\w)(?:\W+\w+){0,6}?\W+(?:cổng|cong|port) \d{2,5}(?!\w)"
+    )
+
+
 def _coded(view: View) -> bool:
-    text = view.text
+    text = _port().sub(" ", view.text)
     if _opens().search(text):
         return True
     if any(not _named().fullmatch(match[0]) and not of_work(text, match.start()) for match in _mixed().finditer(text)):

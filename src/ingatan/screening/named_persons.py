@@ -1,4 +1,4 @@
-"""A named third person as the subject of a sentence: "Pak Budi lives ...", "Anh Tuấn thích ...", "Stefan works ..."."""
+"""A third person as the subject of a sentence: "Pak Budi lives ...", "Anh Tuấn thích ...", "They are always ..."."""
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def _named() -> re.Pattern[str]:
         rf"|just) )?{plain_verb}\b"
         rf"|(?:^|[.!?:;,\n]\s{0, 9}|\b(?:that|bahwa|rằng) ){name} (?:in|from|at|on|of|over at) (?:our|my|the)"
         r" (?:\w+ ){1,3}?(?:is|was|has|\w{3,}s)\b"
-        r"|(?:^|[.!?:;,\n]\s{0,9})(?!(?:Komputer|Laptop|Printer|Meja|Internet|Listrik|Ruangan|Semua|Pegawai)\b)"
+        r"|(?:^|[.!?:;,\n]\s{0,9})(?!(?:Komputer|Laptop|Printer|Meja|Internet|Listrik|Ruangan|Semua|Pegawai|Python|Java|Redis|Docker|Linux"
+        r"|Ubuntu|Debian|Excel|Word|Timeout|Server|Database|Basis|Wi-Fi|Wifi|Jam|Tim|Rapat)\b)(?![A-Z]\w*[A-Z\d])"
         rf"{name} (?:di|dari|ở|bên) (?:\w+ )?(?:unit|bagian|tim|kantor|tổ|phòng|đội|ban|nhóm|\w+)"
         r" (?:kami|kita|saya|gue|em|tôi|mình|tui)\b"
         r"|(?:^|[.!?:;,\n]\s{0,9})(?!(?:Komputer|Laptop|Printer|Semua|Pegawai|Saya|Aku|Kami|Kantor|Tugas)\b)"
@@ -74,8 +75,19 @@ def _described() -> re.Pattern[str]:
     )
 
 
+@cache
+def _unnamed() -> re.Pattern[str]:
+    """A text that opens with people whom it does not name: what follows is said of them."""
+    return re.compile(
+        r"\W*(?:(?:yes|well|and|but|also|remember(?: that)?|note(?: that)?|ya|dan|tapi|ingat|catat|nhớ(?: là)?|à|ừ),? )?"
+        r"(?:they(?:'re|'ve|'d|'ll)?|mereka|họ(?! (?:của|tên|và tên|là|tôi|mình|em|tui|hàng))|(?:tụi|bọn|chúng) nó)(?!\w)"
+    )
+
+
 def _finds(view: View) -> bool:
     text = view.shown
+    if _unnamed().match(view.text):
+        return True
     if _described().search(text):
         return True
     if _OWN_NAME.search(text):

@@ -43,8 +43,18 @@ def _spoken() -> re.Pattern[str]:
     )
 
 
+@cache
+def _tools() -> re.Pattern[str]:
+    """What keeps or counts secrets, and is none."""
+    return re.compile(
+        r"\b(?:pass ?word|secret|credential) (?:managers?|vaults?|policy|policies|resets?)\b|\btoken (?:count(?:s|ing|er)?"
+        r"|limits?|budgets?|usage|windows?)\b|\b(?:pengelola|manajer|aplikasi) (?:kata sandi|sandi|password)\b"
+        r"|(?<!\w)(?:trình |phần mềm |app |ứng dụng )?quản lý (?:mật khẩu|password|mk)\b"
+    )
+
+
 def _finds(view: View) -> bool:
-    return bool(_spoken().search(view.text))
+    return bool(_spoken().search(_tools().sub(" ", view.text)))
 
 
 DETECTOR = Detector(
