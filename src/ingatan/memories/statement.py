@@ -29,7 +29,8 @@ _ABOUT_ONE = frozenset(
 
 _OWN_THING = re.compile(
     r"\b(?!(?:(?:ber|per|pe|se|me|ke)?laku|bangku|tungku|pangku|memangku|buku|saku|kaku|suku|kuku|baku|beku|paku|siku|liku"
-    r"|haiku|aku|daku|waku)\b)[a-z]{3,}ku\b(?=.* (?:namanya|bernama|di|pakai|pake|dari|itu|ini|adalah|jadi|sekarang|yang"
+    r"|haiku|aku|daku|waku)\b)[a-z]{3,}ku\b(?=.* (?:namanya|bernama|di|pakai|pake|dari|itu|ini|adalah"
+    r"|jadi|sekarang|yang"
     r"|jalan|dipanggil|sudah|udah|lagi|sedang|masih|selalu|[A-Z0-9])\b|$)"
 )
 """An Indonesian thing of one's own: "kucingku", "laptopku"."""

@@ -15,7 +15,8 @@ FRAGMENT_WORDS_MAX = 12
 
 
 _THIS_ONE = re.compile(
-    r"\b(?:your|this|the (?:next|following|above|below)) (?:\w+ )?(?:reply|response|answer|output|text|message|summary)\b"
+    r"\b(?:your|this|the (?:next|following|above|below)) (?:\w+ )?(?:reply|response|answer|output"
+    r"|text|message|summary)\b"
     r"|\b(?:jawaban|balasan|pesan|teks)(?:mu\b| (?:kamu|anda|ini|berikut)\b)"
     r"|(?:câu trả lời|tin nhắn|đoạn|văn bản) (?:của bạn|này|sau)(?!\w)|[\"\u201c\u201d\u00ab]"
 )

@@ -108,7 +108,8 @@ def _of_work(text: str, start: int, end: int) -> bool:
 def _port() -> re.Pattern[str]:
     """Where a server listens: the Vietnamese word for a port is that for a gate."""
     return re.compile(
-        r"(?<!\w)(?:máy chủ|server|dịch vụ|app|api|web|database|cơ sở dữ liệu|localhost|http|docker|postgres\w*|nghe|chạy"
+        r"(?<!\w)(?:máy chủ|server|dịch vụ|app|api|web|database|cơ sở dữ liệu|localhost|http|docker"
+        r"|postgres\w*|nghe|chạy"
         r"|may chu|dich vu|chay)(?!\w)(?:\W+\w+){0,6}?\W+(?:cổng|cong|port) \d{2,5}(?!\w)"
     )
 

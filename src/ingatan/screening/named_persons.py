@@ -79,8 +79,10 @@ def _described() -> re.Pattern[str]:
 def _unnamed() -> re.Pattern[str]:
     """A text that opens with people whom it does not name: what follows is said of them."""
     return re.compile(
-        r"\W*(?:(?:yes|well|and|but|also|remember(?: that)?|note(?: that)?|ya|dan|tapi|ingat|catat|nhớ(?: là)?|à|ừ),? )?"
-        r"(?:they(?:'re|'ve|'d|'ll)?|mereka|họ(?! (?:của|tên|và tên|là|tôi|mình|em|tui|hàng))|(?:tụi|bọn|chúng) nó)(?!\w)"
+        r"\W*(?:(?:yes|well|and|but|also|remember(?: that)?|note(?: that)?|ya|dan|tapi|ingat|catat"
+        r"|nhớ(?: là)?|à|ừ),? )?"
+        r"(?:they(?:'re|'ve|'d|'ll)?|mereka|họ(?! (?:của|tên|và tên|là|tôi|mình|em|tui|hàng))|(?:tụi"
+        r"|bọn|chúng) nó)(?!\w)"
     )
 
 

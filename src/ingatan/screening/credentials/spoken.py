@@ -47,7 +47,8 @@ def _spoken() -> re.Pattern[str]:
 def _tools() -> re.Pattern[str]:
     """What keeps or counts secrets, and is none."""
     return re.compile(
-        r"\b(?:pass ?word|secret|credential) (?:managers?|vaults?|policy|policies|resets?)\b|\btoken (?:count(?:s|ing|er)?"
+        r"\b(?:pass ?word|secret|credential) (?:managers?|vaults?|policy|policies|resets?)\b"
+        r"|\btoken (?:count(?:s|ing|er)?"
         r"|limits?|budgets?|usage|windows?)\b|\b(?:pengelola|manajer|aplikasi) (?:kata sandi|sandi|password)\b"
         r"|(?<!\w)(?:trình |phần mềm |app |ứng dụng )?quản lý (?:mật khẩu|password|mk)\b"
     )
