@@ -1,4 +1,4 @@
-"""The hard sets of texts to screen hold their bars. ``held`` was never read while rules were written: its bars are what was
+"""The hard sets of texts to screen hold their bars. ``held`` was never read by who writes rules: its bars are what was
 measured, with a little slack, and far from what is wished (bench/RESULTS.md); they may only get tighter."""
 
 from __future__ import annotations
