@@ -2,7 +2,7 @@
 
 Usage: ``python -m bench.hard_sets [--rows] FILE...``; lines of text, language, expect (``accept`` or ``refuse``) and
 class (``tests/acceptance/screening/README.md``). Each text is proposed at ``POST /candidates`` by a new person about
-themself, profile ``assistant``. Prints how many went wrong by class, and by language. ``--rows`` prints each of them:
+themself, profile ``assistant``. Prints how many went wrong by class and by language, and what refused the legitimate ones. ``--rows`` prints each of them:
 not for the half that is set aside.
 """
 
@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.gate import proposed
-from ingatan.types import Decision, Outcome
+from ingatan.languages.detect import language_of
+from ingatan.screening import screen
+from ingatan.types import Decision, Outcome, Reason
 
 
 @dataclass(slots=True)
@@ -26,13 +28,15 @@ class Score:
     of: int = 0
     wrong: int = 0
     rows: list[str] = field(default_factory=list)
+    found: Counter[str] = field(default_factory=Counter)
 
-    def add(self, *, wrong: bool, row: str) -> None:
-        """Count one text."""
+    def add(self, *, wrong: bool, row: str, found: Iterable[str]) -> None:
+        """Count one text and, where it went wrong, the reason and the detectors."""
         self.of += 1
         self.wrong += wrong
         if wrong:
             self.rows.append(row)
+            self.found.update(found)
 
     @property
     def share(self) -> float:
@@ -56,9 +60,21 @@ def measure(files: Iterable[Path]) -> Scores:
             decision, kind = proposed(row["text"])
             accepted = decision.outcome is Outcome.ACCEPT
             scores[row["expect"], row["class"], row["language"]].add(
-                wrong=accepted != (row["expect"] == "accept"), row=_shown(row, decision, kind.value)
+                wrong=accepted != (row["expect"] == "accept"),
+                row=_shown(row, decision, kind.value),
+                found=_found(row["text"], decision),
             )
     return scores
+
+
+def _found(text: str, decision: Decision) -> list[str]:
+    """What refuses a text: its detectors, or the reason where no detector does."""
+    detectors = [finding.detector for finding in screen([text], language=language_of(text))]
+    return (
+        detectors
+        if detectors and Reason.NOT_A_STATEMENT not in decision.reasons
+        else [reason.value for reason in decision.reasons]
+    )
 
 
 def _shown(row: Mapping[str, str], decision: Decision, kind: str) -> str:
@@ -74,6 +90,7 @@ def pooled(scores: Scores, *, expect: str, kind: str = "", language: str = "") -
             total.of += score.of
             total.wrong += score.wrong
             total.rows += score.rows
+            total.found += score.found
     return total
 
 
@@ -84,7 +101,9 @@ def report(scores: Scores) -> None:
         for language in sorted({key[2] for key in scores}):
             print(f"  {language:<20} {pooled(scores, expect=expect, language=language)}")
         for kind in sorted({key[1] for key in scores if key[0] == expect}):
-            print(f"    {kind:<20} {pooled(scores, expect=expect, kind=kind)}")
+            score = pooled(scores, expect=expect, kind=kind)
+            found = dict(score.found.most_common()) if expect == "accept" and score.wrong else ""
+            print(f"    {kind:<20} {score} {found}".rstrip())
 
 
 if __name__ == "__main__":

@@ -119,10 +119,13 @@ def parse(label: str, text: str, sets: Mapping[str, Sequence[str]], *, unmarked:
         if "|" in left and "|" in right:
             raise ValueError(f"Pattern '{text}' ({label}): join '{left} {right}' by _ or stand + between them.")
     parts = [part for part in parts if part != "+"]
-    if unmarked and len(parts) == 1 and "@" not in text:
-        yield Pattern(label=label, places=(_place(text, sets, unmarked=False),))
-        if unaccent(text) != text and len(text.rstrip("*")) >= BARE_LETTERS_MIN:
-            yield Pattern(label=label, places=(_place(unaccent(text), sets, unmarked=False),), bare=True)
+    while len(parts) > 1 and parts[-1][0] == "~" and parts[-1][1:].isdigit():
+        parts.pop()  # a gap at the end asks for nothing
+    alone = parts[0]
+    if unmarked and len(parts) == 1 and not set("@|") & set(alone):
+        yield Pattern(label=label, places=(_place(alone, sets, unmarked=False),))
+        if unaccent(alone) != alone and len(alone.rstrip("*")) >= BARE_LETTERS_MIN:
+            yield Pattern(label=label, places=(_place(unaccent(alone), sets, unmarked=False),), bare=True)
         return
     least = SHORT_LETTERS_MIN if unmarked else 0
     places = tuple(_place(part, sets, unmarked=unmarked, letters_min=least) for part in parts)
