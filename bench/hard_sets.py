@@ -1,9 +1,9 @@
 """Measure the gate on the hard screening sets: what must be refused in slang, without marks, mixed; what must pass.
 
-Usage: ``python -m bench.hard_sets [--rows] FILE...``; lines of text, language, expect (``accept`` or ``refuse``) and
-class (``tests/acceptance/screening/README.md``). Each text is proposed at ``POST /candidates`` by a new person about
-themself, profile ``assistant``. Prints how many went wrong by class and by language, and what refused the legitimate ones. ``--rows`` prints each of them:
-not for the half that is set aside.
+Usage: ``python -m bench.hard_sets [--rows] FILE...``; lines of text, language, expect (``accept`` or ``refuse``)
+and class (``tests/acceptance/screening/README.md``). Each text is proposed at ``POST /candidates`` by a new person
+about themself, profile ``assistant``. Prints how many went wrong by class and by language, and what refused the
+legitimate ones. ``--rows`` prints each of them: not for the half that is set aside.
 """
 
 from __future__ import annotations
