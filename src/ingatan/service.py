@@ -114,7 +114,8 @@ def _greet(app: App, address: str, sign_in: str | None, *, with_demo: bool) -> N
             token = development_token(
                 app.development_key, subject=str(person.id), roles=sorted(person.roles), ttl_seconds=86_400
             )
-            out.print(f"    {person.name} ({person.language}): {token}")
+            role = ", reviewer" if Role.REVIEWER in person.roles else ""
+            out.print(f"    {person.name} ({person.language}{role}): {token}")
         auditor = development_token(
             app.development_key, subject="demo-auditor", roles=(Role.AUDITOR,), ttl_seconds=86_400
         )
