@@ -283,7 +283,8 @@ class Sweeper:
         connection.enter(owner)
         settled = self._carry_out(connection, owner, thought, now) if thought.proposed else []
         about = claim.due.conversation_id
-        notes = [decisions.refuse(connection, owner, refusal, about) for refusal in thought.refused]
+        label = self._terms(now).policies.label(connection, owner) if thought.refused else ""
+        notes = [decisions.refuse(connection, owner, refusal, about, label) for refusal in thought.refused]
         entries = [*notes, *(entry for done in settled for entry in done.entries)]
         return Outcomes(owner.subject_id, tuple(settled), thought.refused), entries
 

@@ -259,3 +259,15 @@ def test_the_table_is_whole() -> None:
         if "insert into memories " in path.read_text(encoding="utf-8")
     ]
     assert inserting == ["registry.sql"]
+
+
+def test_what_a_sweep_refused_names_the_policy_in_force(
+    server: embedded.EmbeddedServer, database_name: str, tmp_path: Path
+) -> None:
+    governed = {"INGATAN_POLICY__PROFILE": "governed"}
+    with serving(server.url(embedded.APP, database_name), tmp_path, environ=governed) as service:
+        ana = service.client()
+        service.say(ana, HOSTILE["health"])
+        service.sweep()
+        [refused] = ana.get("/candidates").raise_for_status().json()["items"]
+        assert refused["policy_version"].startswith("governed-")

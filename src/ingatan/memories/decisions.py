@@ -13,8 +13,6 @@ from uuid import UUID
 
 from ingatan.audit import AuditAction, Entry
 from ingatan.errors import Conflict
-from ingatan.memories import policies
-from ingatan.memories.policy_document import shipped
 from ingatan.memories.refusals import Refusal
 from ingatan.storage.database import Connection
 from ingatan.types import NEVER_STORED, Candidate, MemoryType, Outcome, Principal, Reason, new_id
@@ -145,11 +143,12 @@ class Record:
     verdict: Verdict | None = None
 
 
-def refuse(connection: Connection, principal: Principal, refusal: Refusal, conversation_id: UUID) -> Entry:
-    """Note for the person's own list that something they said was refused, and why; without its text."""
+def refuse(
+    connection: Connection, principal: Principal, refusal: Refusal, conversation_id: UUID, version: str
+) -> Entry:
+    """Note that something the person said was refused under policy ``version``, and why; without its text."""
     keys = {"tenant_id": principal.tenant_id, "id": new_id(), "subject_id": principal.subject_id}
     reasons = [reason.value for reason in refusal.reasons]
-    version = policies.label(shipped("assistant"), policies.SHIPPED)
     connection.run(
         "candidates.refuse",
         **keys,

@@ -26,6 +26,12 @@ class Policies:
         row = connection.one("policy.newest", tenant_id=principal.tenant_id)
         return self.at(connection, principal, row.version if row is not None else SHIPPED)
 
+    def label(self, connection: Connection, principal: Principal) -> str:
+        """What is recorded with decisions made for the tenant now."""
+        row = connection.one("policy.newest", tenant_id=principal.tenant_id)
+        version = row.version if row is not None else SHIPPED
+        return label(self.at(connection, principal, version), version)
+
     def at(self, connection: Connection, principal: Principal, version: int) -> PolicyDocument:
         """The document of the tenant's ``version``; the shipped one for SHIPPED."""
         if version == SHIPPED:
