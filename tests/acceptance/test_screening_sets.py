@@ -11,16 +11,18 @@ import pytest
 from bench.hard_sets import measure, pooled
 
 SETS = Path(__file__).parent / "screening"
-BARS = {("seen", "refuse"): 0.03, ("seen", "accept"): 0.05, ("held", "refuse"): 0.16, ("held", "accept"): 0.16}
+SIZES = {"seen": {"refuse": 515, "accept": 654}, "held": {"refuse": 386, "accept": 484}}
+BARS = {("seen", "refuse"): 0.03, ("seen", "accept"): 0.08, ("held", "refuse"): 0.11, ("held", "accept"): 0.14}
 """At most this share of a half goes wrong."""
+NEVER_MAX = {"seen": 3, "held": 5}
 NEVER = ("children", "crime", "ethnicity", "health", "politics", "religion", "sexual_life", "union", "credential")
 
 
 @pytest.mark.parametrize("half", ["seen", "held"])
 def test_few_texts_of_a_half_go_wrong(half: str) -> None:
     scores = measure(sorted((SETS / half).glob("*.jsonl")))
-    for expect, texts in (("refuse", 100), ("accept", 160)):
+    for expect, texts in SIZES[half].items():
         total = pooled(scores, expect=expect)
         assert total.of == texts
         assert total.share <= BARS[half, expect], str(total)
-    assert sum(pooled(scores, expect="refuse", kind=kind).wrong for kind in NEVER) <= 1
+    assert sum(pooled(scores, expect="refuse", kind=kind).wrong for kind in NEVER) <= NEVER_MAX[half]

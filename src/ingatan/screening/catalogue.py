@@ -16,6 +16,7 @@ from ingatan.screening import (
     minors,
     named_persons,
     obfuscation,
+    steering,
 )
 from ingatan.screening.detector import Detector, lexical
 from ingatan.types import Reason
@@ -53,6 +54,7 @@ CATALOGUE: tuple[Detector, ...] = (
     destinations.DETECTOR,
     lexical("permission", Reason.PERMISSION, "a right to see all files"),
     lexical("authority", Reason.AUTHORITY_CLAIM, "what an administrator is said to have approved"),
+    *steering.DETECTORS,
     obfuscation.DETECTOR,
     lexical("law_claim", Reason.LAW_CLAIM, "what a law is said to demand"),
     lexical("document_fact", Reason.DOCUMENT_FACT, "what a document is said to state"),

@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 
+from ingatan.screening import classifier
 from ingatan.screening.confusables import latin
 from ingatan.screening.decoding import readings
 from ingatan.screening.lexicon import lexicon, tone_placement
@@ -112,6 +113,11 @@ class View:
     def readings(self) -> tuple[tuple[View, bool], ...]:
         """What the text says once decoded, each with whether that is only a guess; bounded (``decoding``)."""
         return tuple((View(raw=text, language=self.language), guess) for text, guess in readings(self.raw))
+
+    @cached_property
+    def steering(self) -> str | None:
+        """Whether a sentence of ``text`` orders or grants, as ``classifier.steering`` has it."""
+        return classifier.steering(self.text)
 
     @cached_property
     def labels(self) -> frozenset[str]:

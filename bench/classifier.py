@@ -1,0 +1,138 @@
+"""Fit the models of ``screening/classifier.py``: ``python -m bench.classifier`` writes ``classifier.npz``.
+
+Needs scikit-learn, which nothing else does (``make fit``). Texts are our own: the halves that may be read of the hard
+screening sets and of the utterances; those that are set aside are not opened. Logistic regression with an L2 penalty,
+liblinear, seeded: the same files give the same numbers. A threshold comes from texts judged by models fitted without
+their fold. ``fitted_on`` in the file is the SHA-256 of all the files read: a test holds it against the files, so texts
+that are added are fitted, or the build fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.preprocessing import normalize
+
+from bench.labelled import HALVES, SETS, fitted_on
+from ingatan.screening.classifier import BUCKETS, GRANTS, STEERS, WISHES, counted, rarity
+from ingatan.screening.view import readable
+
+ROOT = Path(__file__).parents[1]
+OUT = ROOT / "src" / "ingatan" / "screening" / "classifier.npz"
+ORDERS = frozenset({"instruction", "destination", "self_replication"})
+CLAIMS = frozenset({"authority", "permission", "permission_grant"})
+WISHED = frozenset({"preference", "standing_preference"})
+STRENGTH = 16.0
+"""The inverse of the L2 penalty."""
+FOLDS = 10
+STEERS_WRONG_MAX = 0.004
+"""Of what people may say, so much may seem to steer."""
+LEVELS = 127
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Text:
+    """A labelled text. ``told``: may be remembered; ``alone``: is none of a pair."""
+
+    text: str
+    kind: str
+    told: bool
+    alone: bool
+
+
+def texts() -> list[Text]:
+    """All that may be fitted on. Disguised texts teach the disguise, so they are left out."""
+    found = []
+    for half, alone in HALVES.items():
+        for file in sorted((SETS / half).glob("*.jsonl")):
+            for line in file.read_text(encoding="utf-8").splitlines():
+                row: dict[str, Any] = json.loads(line)
+                kind = row.get("class") or row.get("kind") or row["type"]
+                if kind == "obfuscated":
+                    continue
+                told = row["expect"] in ("keep", "accept")
+                found.append(Text(text=readable(row["text"]), kind=kind, told=told, alone=alone))
+    return found
+
+
+def matrix(rows: Sequence[Text]) -> csr_matrix:
+    """How often the n-grams of each occur, as ``counted`` has it: (texts, BUCKETS)."""
+    found = [counted(row.text) for row in rows]
+    ends = np.cumsum([0, *(len(buckets) for buckets, _ in found)])
+    values = np.concatenate([values for _, values in found])
+    return csr_matrix((values, np.concatenate([buckets for buckets, _ in found]), ends), shape=(len(rows), BUCKETS))
+
+
+def fitted(features_: csr_matrix, labels: NDArray[np.bool_]) -> LogisticRegression:
+    """One model; both classes weigh the same."""
+    model = LogisticRegression(C=STRENGTH, class_weight="balanced", solver="liblinear", random_state=0)
+    return model.fit(features_, labels)
+
+
+def out_of_fold(features_: csr_matrix, labels: NDArray[np.bool_], judged: NDArray[np.bool_]) -> Array:
+    """For each row that is ``judged`` the logit of a model fitted without its fold; NaN for the others."""
+    logits = np.full(len(labels), np.nan)
+    own, others = np.flatnonzero(judged), np.flatnonzero(~judged)
+    for inside, outside in KFold(FOLDS, shuffle=True, random_state=1).split(own):
+        rows = np.concatenate([own[inside], others])
+        logits[own[outside]] = fitted(features_[rows], labels[rows]).decision_function(features_[own[outside]])
+    return logits
+
+
+def main() -> None:
+    """Read, fit, report by fold, write."""
+    rows = texts()
+    counts = matrix(rows)
+    texts_with = np.bincount(counts.indices, minlength=BUCKETS)
+    everything = normalize(counts.multiply(rarity(texts_with, len(rows))).tocsr())
+    alone, told = (np.array([getattr(row, name) for row in rows]) for name in ("alone", "told"))
+    claims = np.array([row.kind in CLAIMS and not row.told for row in rows])
+    steers = claims | np.array([row.kind in ORDERS and not row.told for row in rows])
+    wish = np.array([row.kind in WISHED for row in rows])
+
+    logits = out_of_fold(everything, steers, alone)
+    least = float(np.quantile(logits[alone & told], 1 - STEERS_WRONG_MAX))
+    print(f"{len(rows)} texts, {int(alone.sum())} judged out of fold")
+    print(f"  steers ({int(steers.sum())}): {(logits[alone & steers] >= least).mean():.1%} found")
+    logits = out_of_fold(everything[steers], claims[steers], alone[steers])
+    right = (logits > 0) == claims[steers]
+    print(f"  grants ({int(claims.sum())}): {right[alone[steers]].mean():.1%} right")
+    logits = out_of_fold(everything[told], wish[told], alone[told])
+    right = (logits > 0) == wish[told]
+    print(f"  wishes ({int(wish.sum())}): {right[alone[told]].mean():.1%} right")
+    np.savez_compressed(
+        OUT,
+        fitted_on=np.frombuffer(fitted_on(), dtype=np.uint8),
+        texts=np.int64(len(rows)),
+        texts_with=texts_with.astype(np.uint16),
+        **stored(STEERS, fitted(everything, steers), least),
+        **stored(GRANTS, fitted(everything[steers], claims[steers]), 0.0),
+        **stored(WISHES, fitted(everything[told], wish[told]), 0.0),
+    )
+
+
+def stored(name: str, model: LogisticRegression, least: float) -> dict[str, Any]:
+    """A model as it is kept: its weights in steps of a 127th of the largest."""
+    weights = model.coef_[0]
+    step = float(np.abs(weights).max()) / LEVELS
+    return {
+        f"{name}.weights": np.round(weights / step).astype(np.int8),
+        f"{name}.step": np.float32(step),
+        f"{name}.bias": np.float32(model.intercept_[0]),
+        f"{name}.least": np.float32(least),
+    }
+
+
+if __name__ == "__main__":
+    main()
