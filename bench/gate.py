@@ -2,8 +2,8 @@
 
 Usage: ``python -m bench.gate TEXTS.jsonl [--preferences FILE] [--labels FILE] [--show LABEL]``. ``TEXTS`` holds
 lines of text, label, lang and source; ``--preferences`` lines with ``statement``. Two doors, each with a new person
-a text: ``self`` is what ``POST /candidates`` decides when the person proposes the text (type preference where the
-rules read one, else fact), ``turn`` what a sweep with the rules keeps of it. At ``self`` a text of several
+a text: ``self`` is what ``POST /candidates`` decides when the person proposes the text (the type as the door
+reads it where none is given), ``turn`` what a sweep with the rules keeps of it. At ``self`` a text of several
 sentences is proposed one candidate a sentence, as the contract has it, and counts as accepted when every sentence
 is; ``whole`` is the text proposed as it is.
 
@@ -27,10 +27,8 @@ from typing import Any
 from bench.utterances import kept
 from ingatan.languages.detect import language_of
 from ingatan.languages.sentences import split
-from ingatan.memories import policy
+from ingatan.memories import policy, proposals
 from ingatan.memories.decision_context import PolicyContext, Writer
-from ingatan.memories.proposals import proposal
-from ingatan.memories.statements import statements
 from ingatan.screening import SECURITY_REASONS, screen
 from ingatan.text import clean
 from ingatan.types import Decision, MemoryType, Outcome, Principal, Reason, Role, SourceKind, new_id
@@ -84,9 +82,8 @@ def proposed(text: str) -> tuple[Decision, MemoryType]:
     """The decision on ``text`` proposed by the person themself, and the type they gave."""
     now, text = datetime.now(UTC), clean(text)
     principal = Principal(tenant_id=new_id(), subject_id=new_id(), roles=frozenset({Role.USER}))
-    read = {found.type for found in statements(text)}
-    kind = MemoryType.PREFERENCE if MemoryType.PREFERENCE in read else MemoryType.FACT
-    candidate = proposal(
+    kind = proposals.type_of(text)
+    candidate = proposals.proposal(
         principal,
         text,
         kind,
@@ -101,10 +98,21 @@ def proposed(text: str) -> tuple[Decision, MemoryType]:
     return policy.decide(candidate, context=context), kind
 
 
+def sentences(text: str) -> list[str]:
+    """The sentences of ``text``; what stands beside a semicolon is one with its neighbour, as the policy has it."""
+    found: list[str] = []
+    joins = False
+    for part in split(text):
+        said = part.text + part.mark * (not part.text.endswith(part.mark))
+        found = [*found[:-1], f"{found[-1]} {said}"] if joins else [*found, said]
+        joins = part.mark == ";"
+    return found
+
+
 def result(row: Row) -> Result:
     """``row`` through both doors."""
     whole, _ = proposed(row.text)
-    parts = [proposed(part.text + part.mark * (not part.text.endswith(part.mark))) for part in split(row.text)]
+    parts = [proposed(part) for part in sentences(row.text)]
     if row.label in HOSTILE or not parts:
         parts = [proposed(row.text)]
     said = kept(row.text)

@@ -41,8 +41,8 @@ LAYERS: dict[str, int] = {
     ),
     **dict.fromkeys(
         (
-            "sweeper", "sweep_report", "gateway", "steward", "reviewer", "regulator", "projections", "rescan", "app",
-            "testing", "demo",
+            "sweeper", "sweep_report", "gateway", "steward", "reviewer", "appeals", "regulator", "projections",
+            "rescan", "app", "testing", "demo",
         ),
         3,
     ),

@@ -72,6 +72,12 @@ def page(connection: Connection, principal: Principal, *, before: UUID | None, l
     ]
 
 
+def is_admin(connection: Connection, principal: Principal, id: UUID) -> bool:
+    """Whether the caller has authority in the account; False where they are no member of it."""
+    row = connection.one("accounts.get", **_caller(principal), id=id)
+    return row is not None and _account(row).role is AccountRole.ADMIN
+
+
 def require_admin(connection: Connection, principal: Principal, id: UUID) -> None:
     """Raise NotFound for who is no member of the account, Forbidden for a member without authority in it."""
     if get(connection, principal, id).role is not AccountRole.ADMIN:

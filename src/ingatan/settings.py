@@ -20,7 +20,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from ingatan import addresses
-from ingatan.errors import StartRefused
+from ingatan.errors import MemoryDisabled, StartRefused
+from ingatan.types import Principal
 
 PREFIX = "INGATAN_"
 LEGACY_PREFIX = "ACEH_RAG_"
@@ -333,3 +334,15 @@ def memory_allowed(settings: Settings, *, subject_id: UUID, verified: bool, shar
     if memory.require_verified_principal and not verified:
         return False
     return not memory.subject_allowlist or subject_id in memory.subject_allowlist
+
+
+def check_writable(settings: Settings, person: Principal) -> None:
+    """Raise MemoryDisabled where nothing may be written about ``person``."""
+    allowed = memory_allowed(
+        settings,
+        subject_id=person.subject_id,
+        verified=person.verified,
+        shared_sentinel=person.shared_sentinel,
+    )
+    if not (allowed and settings.memory.write_enabled):
+        raise MemoryDisabled("Memory is not written here, or not for this person. Ask the operator of this service.")

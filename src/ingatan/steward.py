@@ -24,7 +24,7 @@ from ingatan.memories.decision_context import Writer
 from ingatan.memories.slots import Slot
 from ingatan.memories.standing import RATE_WINDOW, Standing, Terms
 from ingatan.projections import Projections
-from ingatan.settings import Settings, memory_allowed
+from ingatan.settings import Settings, check_writable
 from ingatan.sources import Source
 from ingatan.storage.database import Connection, Database, Power
 from ingatan.telemetry import Event, event
@@ -90,7 +90,7 @@ class Steward:
         Raises MemoryDisabled, KeyReused, NotFound and Forbidden for an account, and Conflict when something was erased
         while the embedder was asked.
         """
-        self._check_writable(principal)
+        check_writable(self._settings, principal)
         return self._decide(principal, candidate, key=key)
 
     def submit(
@@ -112,7 +112,8 @@ class Steward:
             if person == principal.tenant_id:
                 raise Forbidden("This is the organisation's id. Name a person.")
             sentinel = person == SENTINEL_SUBJECT
-            self._check_writable(Principal(principal.tenant_id, person, frozenset(), principal.verified, sentinel))
+            owner = Principal(principal.tenant_id, person, frozenset(), principal.verified, sentinel)
+            check_writable(self._settings, owner)
         elif not (self._settings.memory.enabled and self._settings.memory.write_enabled):
             raise MemoryDisabled("Memory is not written here. Ask the operator of this service.")
         return self._decide(principal, candidate, key=key, source=source, take=take)
@@ -122,7 +123,7 @@ class Steward:
 
         Raises NotFound, MemoryDisabled, and PolicyRefused with reasons, in which case the old version stays.
         """
-        self._check_writable(principal)
+        check_writable(self._settings, principal)
         now = datetime.now(UTC)
         with self._database.read(principal) as connection:
             memory = registry.get(connection, principal, id)
@@ -303,24 +304,7 @@ class Steward:
                 "directly, without a conversation.",
                 extra={"reasons": ["shared_conversation"]},
             )
-        rows = connection.all(
-            "sweep.cited_turns",
-            tenant_id=principal.tenant_id,
-            conversation_id=candidate.conversation_id,
-            ids=[evidence.message_id for evidence in candidate.evidence],
-        )
-        return {row.id: transcript.turn(row) for row in rows}
-
-    def _check_writable(self, principal: Principal) -> None:
-        memory = self._settings.memory
-        allowed = memory_allowed(
-            self._settings,
-            subject_id=principal.subject_id,
-            verified=principal.verified,
-            shared_sentinel=principal.shared_sentinel,
-        )
-        if not (allowed and memory.write_enabled):
-            raise MemoryDisabled("Memory is not written here, or not for you. Ask the operator of this service.")
+        return transcript.cited(connection, principal, candidate)
 
 
 def _acting(

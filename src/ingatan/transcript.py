@@ -8,7 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from ingatan.settings import MemorySettings
-from ingatan.types import MessageRole, Turn
+from ingatan.storage.database import Connection
+from ingatan.types import Candidate, MessageRole, Principal, Turn
 
 
 def bounded(turns: Sequence[Turn], subject_id: UUID, settings: MemorySettings) -> tuple[Turn, ...]:
@@ -29,6 +30,17 @@ def bounded(turns: Sequence[Turn], subject_id: UUID, settings: MemorySettings) -
         left -= len(cut.text)
         kept.append(cut)
     return tuple(reversed(kept))
+
+
+def cited(connection: Connection, speaker: Principal, candidate: Candidate) -> dict[UUID, Turn]:
+    """The turns that ``candidate`` cites and that still stand in its conversation, in the speaker's scope; by id."""
+    rows = connection.all(
+        "sweep.cited_turns",
+        tenant_id=speaker.tenant_id,
+        conversation_id=candidate.conversation_id,
+        ids=[evidence.message_id for evidence in candidate.evidence],
+    )
+    return {row.id: turn(row) for row in rows}
 
 
 def turn(row: Any) -> Turn:

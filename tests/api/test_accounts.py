@@ -112,6 +112,16 @@ def test_authority_lost_is_lost_at_once(office: Office) -> None:
     assert office.put("outside", by=office.boss).status_code == 403
 
 
+def test_authority_lost_while_it_waited_is_missing_at_the_approval(office: Office) -> None:
+    waiting = office.say(office.boss, review=True).json()
+    assert waiting["decision"] == "review"
+    office.put("boss", "member").raise_for_status()
+    rita = office.service.client("rita", roles=[Role.REVIEWER])
+    done = rita.post(f"/review/candidates/{waiting['id']}/approve", json={}).raise_for_status().json()
+    assert (done["decision"], done["reasons"]) == ("reject", ["writer_not_allowed"])
+    assert recalled(office.member) == []
+
+
 def test_members_are_managed_by_those_with_authority(office: Office) -> None:
     assert office.put("outside", by=office.member).status_code == 403
     assert office.put("member", "admin", office.member).status_code == 403

@@ -301,3 +301,22 @@ def test_consent_withdrawn_stops_writing_and_recall_and_can_be_given_again(servi
     service.say(ana, "I prefer bullet points.")
     service.sweep()
     assert [item["type"] for item in service.remembered(ana)] == ["preference", "fact"]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("I prefer green tea in the morning.", "preference"),
+        ("Please keep every explanation of mine to three lines.", "preference"),
+        ("Tolong jelaskan singkat saja kalau saya bertanya.", "preference"),
+        ("Luôn trả lời tôi bằng gạch đầu dòng.", "preference"),
+        ("I work at the port of Sabang.", "fact"),
+        ("Saya bekerja di pelabuhan Sabang.", "fact"),
+        ("Tôi làm việc ở cảng Sabang.", "fact"),
+    ],
+)
+def test_a_type_that_is_not_given_is_read_off_the_words(service: Service, text: str, kind: str) -> None:
+    ana = service.client()
+    answer = ana.post("/candidates", json={"text": text, "source": {"kind": "self"}}).raise_for_status().json()
+    assert answer["decision"] == "accept", answer
+    assert ana.get(f"/memories/{answer['memory_id']}").json()["type"] == kind

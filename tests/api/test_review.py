@@ -422,3 +422,59 @@ def test_the_reason_given_is_kept_only_where_screening_finds_nothing(governed: S
     other = proposed(ana, "I prefer coffee after lunch.", reason="Because I was diagnosed with diabetes.")["id"]
     assert rita.get(f"/review/candidates/{other}").json()["reason"] == ""
     assert tables.about(["diabetes"]) == {}
+
+
+def test_a_verdict_sent_again_with_its_key_is_one_verdict(governed: Service) -> None:
+    ana, rita = governed.client(), reviewer(governed)
+    approved, rejected = proposed(ana, TEA)["id"], proposed(ana, "I like long walks by the sea.")["id"]
+    key = {"Idempotency-Key": "once"}
+    for id, verdict in ((approved, "approve"), (rejected, "reject")):
+        first, again = (rita.post(f"/review/candidates/{id}/{verdict}", json={}, headers=key) for _ in range(2))
+        assert first.status_code == again.status_code == 200, again.text
+        assert first.json() == again.json()
+        other = rita.post(f"/review/candidates/{id}/{verdict}", json={"note": "another"}, headers=key)
+        assert (other.status_code, other.json()["code"]) == (409, "idempotency_key_reused")
+        assert rita.post(f"/review/candidates/{id}/{verdict}", json={}).json()["code"] == "not_open"
+    assert [item["text"] for item in governed.remembered(ana)] == [TEA]
+
+
+def test_bulk_sent_again_with_its_key_answers_the_same(governed: Service) -> None:
+    ana, rita = governed.client(), reviewer(governed)
+    ids = [proposed(ana, text)["id"] for text in (TEA, "I like long walks by the sea.")]
+    body = {"ids": ids, "verdict": "approve"}
+    first, again = (
+        rita.post("/review/candidates/bulk", json=body, headers={"Idempotency-Key": "all"}).raise_for_status().json()
+        for _ in range(2)
+    )
+    assert first == again
+    assert [item["decision"] for item in first["items"]] == ["accept", "accept"]
+
+
+def test_two_at_once_with_one_key_decide_once(governed: Service) -> None:
+    ana, rita = governed.client(), reviewer(governed)
+    id = proposed(ana, TEA)["id"]
+
+    def approve(_: int) -> httpx.Response:
+        return rita.post(f"/review/candidates/{id}/approve", json={}, headers={"Idempotency-Key": "twice"})
+
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(approve, range(4)))
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.text for answer in answers}) == 1
+    assert len(governed.remembered(ana)) == 1
+
+
+@pytest.mark.parametrize("note", ["Call her on 0812-3456-7890.", "My password is hunter22!Tiger"])
+def test_a_note_with_an_identifier_or_a_secret_is_not_kept(governed: Service, tables: Tables, note: str) -> None:
+    ana, rita = governed.client(), reviewer(governed)
+    id = proposed(ana, TEA)["id"]
+    for client, path in (
+        (rita, f"/review/candidates/{id}/approve"),
+        (rita, f"/review/candidates/{id}/reject"),
+        (ana, f"/candidates/{id}/appeal"),
+    ):
+        answer = client.post(path, json={"note": note})
+        assert (answer.status_code, answer.json()["code"]) == (422, "note_not_kept")
+        assert note not in answer.text
+    assert tables.run("select state, review_note, appeal_note from candidates") == [("open", None, None)]
+    assert rita.post(f"/review/candidates/{id}/approve", json={"note": "The director approved it."}).status_code == 200

@@ -65,14 +65,16 @@ def account(item: Account) -> dict[str, Any]:
     }
 
 
-def source(item: Source) -> dict[str, Any]:
-    """One registered source, with its public keys."""
+def source(item: Source, tenant_id: UUID) -> dict[str, Any]:
+    """One registered source, with its public keys; ``iss`` and ``aud`` are what an event of it must bear."""
     return {
         "id": str(item.id),
         "name": item.name,
         "kind": item.kind.value,
         "writer_id": str(item.writer_id) if item.writer_id else None,
         "keys": item.keys,
+        "iss": str(item.id),
+        "aud": str(tenant_id),
         "trust": item.trust.value,
         "types": [kind.value for kind in item.types],
         "scopes": [scope.value for scope in item.scopes],

@@ -285,11 +285,11 @@ class NewBatch(Body):
 class NewCandidate(Body):
     """A memory that the caller proposes: about themselves, an account of theirs, or for a source they speak for.
 
-    ``subject_id`` is the account's id where ``scope`` is ``account``.
+    ``subject_id`` is the account's id where ``scope`` is ``account``. Without ``type`` it is read off the words.
     """
 
     text: Annotated[Statement, Field(max_length=2_000)]
-    type: Kind
+    type: Kind | None = None
     importance: Share = IMPORTANCE
     subject_id: UUID | None = None
     scope: Scope = Scope.USER
@@ -311,6 +311,8 @@ class NewCandidate(Body):
             raise ValueError("name the account in 'subject_id'")
         if self.source.kind in ("external", "document") and self.scope is Scope.USER and self.subject_id is None:
             raise ValueError("name the person in 'subject_id'")
+        if self.source.kind in ("external", "document") and self.type is None:
+            raise ValueError("a source names the 'type' of what it brings")
         return self
 
 

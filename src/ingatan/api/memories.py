@@ -162,7 +162,7 @@ def _submitted(
     subject_id = caller.tenant_id if body.scope is Scope.ORGANISATION else body.subject_id
     candidate = proposals.passed_on(
         body.text,
-        body.type,
+        body.type or proposals.type_of(body.text),
         subject_id=subject_id or caller.subject_id,
         scope=body.scope,
         audience=body.audience,
@@ -186,7 +186,7 @@ def _candidate(caller: Principal, body: NewCandidate, source: SelfSource | TurnS
     candidate = proposals.proposal(
         caller,
         body.text,
-        body.type,
+        body.type or proposals.type_of(body.text),
         importance=body.importance,
         source=kind,
         conversation_id=conversation_id,

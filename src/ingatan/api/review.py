@@ -8,10 +8,11 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
 
+from ingatan import idempotency
 from ingatan.access import Action
 from ingatan.api import answers
 from ingatan.api.bodies import Appeal, Approval, Kind, Rejection, Verdicts
-from ingatan.api.callers import Running, needs
+from ingatan.api.callers import IdempotencyKey, Running, needs
 from ingatan.memories import queue
 from ingatan.memories.queue import Filters
 from ingatan.storage.database import Power
@@ -55,36 +56,43 @@ def item(app: Running, caller: Looker, id: UUID) -> dict[str, Any]:
 
 
 @router.post("/review/candidates/bulk")
-def decide_each(app: Running, caller: Decider, body: Verdicts) -> dict[str, Any]:
+def decide_each(app: Running, caller: Decider, body: Verdicts, key: IdempotencyKey = None) -> dict[str, Any]:
     """One verdict on several; each is decided on its own, and answered with what became of it."""
-    found = app.reviewer.decide_each(caller, body.ids, body.verdict, reason=body.reason, note=body.note)
+    claim = idempotency.key_for("POST /review/candidates/bulk", key, body.model_dump(mode="json"))
+    found = app.reviewer.decide_each(caller, body.ids, body.verdict, reason=body.reason, note=body.note, key=claim)
     return {"items": [answers.reviewed(one) for one in found]}
 
 
 @router.post("/review/candidates/{id}/approve")
-def approve(app: Running, caller: Decider, id: UUID, body: Approval | None = None) -> dict[str, Any]:
+def approve(
+    app: Running, caller: Decider, id: UUID, body: Approval | None = None, key: IdempotencyKey = None
+) -> dict[str, Any]:
     """Remember it, as far as it may be remembered now; with ``text``, in other words of its quote."""
     given = body or Approval()
-    return answers.reviewed(app.reviewer.approve(caller, id, text=given.text, note=given.note))
+    claim = idempotency.key_for(f"POST /review/candidates/{id}/approve", key, given.model_dump(mode="json"))
+    return answers.reviewed(app.reviewer.approve(caller, id, text=given.text, note=given.note, key=claim))
 
 
 @router.post("/review/candidates/{id}/reject")
-def reject(app: Running, caller: Decider, id: UUID, body: Rejection | None = None) -> dict[str, Any]:
+def reject(
+    app: Running, caller: Decider, id: UUID, body: Rejection | None = None, key: IdempotencyKey = None
+) -> dict[str, Any]:
     """Do not remember it."""
     given = body or Rejection()
-    return answers.reviewed(app.reviewer.reject(caller, id, given.reason, note=given.note))
+    claim = idempotency.key_for(f"POST /review/candidates/{id}/reject", key, given.model_dump(mode="json"))
+    return answers.reviewed(app.reviewer.reject(caller, id, given.reason, note=given.note, key=claim))
 
 
 @router.post("/candidates/{id}/appeal", tags=["memories"])
 def appeal(app: Running, caller: Contester, id: UUID, body: Appeal | None = None) -> dict[str, Any]:
     """Let a reviewer look at it again; what was refused kept no text, so it is sent again."""
     given = body or Appeal()
-    app.reviewer.appeal(caller, id, text=given.text, note=given.note)
+    app.appeals.appeal(caller, id, text=given.text, note=given.note)
     return {"id": str(id), "state": "open"}
 
 
 @router.post("/candidates/{id}/withdraw", tags=["memories"])
 def withdraw(app: Running, caller: Contester, id: UUID) -> dict[str, Any]:
     """Take back what waits; nothing of it stays."""
-    app.reviewer.withdraw(caller, id)
+    app.appeals.withdraw(caller, id)
     return {"id": str(id), "state": "withdrawn"}

@@ -51,10 +51,10 @@ def register(app: Running, caller: Writer, body: NewSource, key: IdempotencyKey 
         made = idempotency.take(connection, caller, claim, [source.id])
         connection.enter(caller, power=Power.ADMIN)
         if made is not None:
-            return answers.source(sources.get(connection, caller, made[0]))
+            return answers.source(sources.get(connection, caller, made[0]), caller.tenant_id)
         source = sources.register(connection, caller, source)
         app.audit.append(connection, caller, [_entry(AuditAction.SOURCE_REGISTERED, "source", source.id)])
-    return answers.source(source)
+    return answers.source(source, caller.tenant_id)
 
 
 @router.get("/sources")
@@ -65,14 +65,14 @@ def listed(app: Running, caller: Reader, cursor: str | None = None, limit: Limit
     with app.database.read(caller) as connection:
         items = sources.page(connection, caller, before=before, limit=limit + 1)
     following = app.cursors.seal(caller, "sources", items[limit - 1].id) if len(items) > limit else None
-    return answers.listing([answers.source(item) for item in items[:limit]], following)
+    return answers.listing([answers.source(item, caller.tenant_id) for item in items[:limit]], following)
 
 
 @router.get("/sources/{id}")
 def read(app: Running, caller: Reader, id: UUID) -> dict[str, Any]:
     """One source."""
     with app.database.read(caller) as connection:
-        return answers.source(sources.get(connection, caller, id))
+        return answers.source(sources.get(connection, caller, id), caller.tenant_id)
 
 
 @router.post("/sources/{id}/revoke")
@@ -83,7 +83,7 @@ def revoke(app: Running, caller: Writer, id: UUID) -> dict[str, Any]:
         entry = _entry(AuditAction.SOURCE_REVOKED, "source", id, **_counts(found))
         app.audit.append(connection, caller, [entry, *_each(found)])
         source = sources.get(connection, caller, id)
-    return {**answers.source(source), **_counts(found)}
+    return {**answers.source(source, caller.tenant_id), **_counts(found)}
 
 
 @router.post("/batches", status_code=201)

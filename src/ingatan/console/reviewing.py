@@ -85,7 +85,7 @@ def appeal(
     """Let a reviewer look at one's own held or refused one again."""
     try:
         said = bounded(text, "text", TEXT_CHARS_MAX) if text.strip() else None
-        pages.app.reviewer.appeal(visitor.principal, candidate, text=said, note=_note(note))
+        pages.app.appeals.appeal(visitor.principal, candidate, text=said, note=_note(note))
     except IngatanError as error:
         return _own_failed(pages, visitor, error, shown)
     return back(shown, "held")
@@ -95,7 +95,7 @@ def appeal(
 def withdraw(pages: Open, visitor: Contester, candidate: Chosen, shown: Shown = None) -> Response:
     """Take back one's own held one."""
     try:
-        pages.app.reviewer.withdraw(visitor.principal, candidate)
+        pages.app.appeals.withdraw(visitor.principal, candidate)
     except IngatanError as error:
         return _own_failed(pages, visitor, error, shown)
     return back(shown, "held")

@@ -12,12 +12,14 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from ingatan.errors import PolicyRefused
 from ingatan.memories.decision_context import Writer
 from ingatan.screening import screen
-from ingatan.types import NEVER_STORED, Candidate, Decision, Outcome
+from ingatan.types import NEVER_STORED, Candidate, Decision, Outcome, Reason
 
 _CANDIDATES = TypeAdapter(Candidate)
 _WRITERS = TypeAdapter(Writer)
+_OUT_OF_NOTES = frozenset({Reason.CREDENTIAL, Reason.IDENTIFIER})
 _WAITING = frozenset({Outcome.REVIEW, Outcome.QUARANTINE})
 
 
@@ -33,6 +35,17 @@ def waits(decision: Decision) -> bool:
     """Whether a reviewer is to look at this: the policy asks for it, or its decisions are only tried out (``dry``)."""
     asked = decision.outcome in _WAITING or decision.own is not None
     return asked and bool(decision.text) and not NEVER_STORED & set(decision.reasons)
+
+
+def check_note(note: str | None) -> None:
+    """Raise PolicyRefused for a note, which is kept beside the decision, that holds an identifier or a secret."""
+    found = {finding.reason for finding in screen((note,), language="")} & _OUT_OF_NOTES if note else set()
+    if found:
+        raise PolicyRefused(
+            "The note is kept, so leave numbers that identify somebody, and secrets, out of it.",
+            code="note_not_kept",
+            extra={"reasons": sorted(reason.value for reason in found)},
+        )
 
 
 def held(candidate: Candidate, text: str, slot: str | None, writer: Writer, marks: Iterable[bytes]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from ingatan.languages.detect import language_of
 from ingatan.memories.statements import statements
+from ingatan.screening.classifier import wishes
+from ingatan.screening.view import readable
 from ingatan.signed_events import SignedEvent
 from ingatan.types import (
     Audience,
@@ -25,6 +27,18 @@ from ingatan.types import (
 
 IMPORTANCE = 0.7
 """Of what a person proposes without saying how important it is."""
+
+
+def type_of(text: str) -> MemoryType:
+    """What a person states of themself: as the rules read it, and where they read nothing as it most resembles."""
+    read = {found.type for found in statements(text) if found.operation is not Operation.DELETE}
+    if read:
+        return MemoryType.PREFERENCE if MemoryType.PREFERENCE in read else MemoryType.FACT
+    return MemoryType.PREFERENCE if wishes(readable(text)) else MemoryType.FACT
+
+
+def _slot(text: str, kind: MemoryType) -> str | None:
+    return next((found.slot for found in statements(text) if found.type is kind), None)
 
 
 def correction(
@@ -82,11 +96,10 @@ def passed_on(
     now: datetime,
 ) -> Candidate:
     """The candidate that a registered source brings about a person, an account or the organisation."""
-    slot = next((statement.slot for statement in statements(text) if statement.type is kind), None)
     return Candidate(
         type=kind,
         text=text,
-        slot=slot,
+        slot=_slot(text, kind),
         subject_id=subject_id,
         importance=importance,
         language=language_of(text),
@@ -133,11 +146,10 @@ def proposal(
     now: datetime,
 ) -> Candidate:
     """The candidate by which a person proposes a memory about themselves; slot and language are read off its words."""
-    slot = next((statement.slot for statement in statements(text) if statement.type is kind), None)
     return Candidate(
         type=kind,
         text=text,
-        slot=slot,
+        slot=_slot(text, kind),
         subject_id=principal.subject_id,
         importance=importance,
         language=language_of(text),

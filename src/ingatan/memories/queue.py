@@ -166,6 +166,29 @@ def take(connection: Connection, reviewer: Principal, id: UUID) -> tuple[Waiting
     return _waiting(row), restored(row.payload)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a reviewer decided on one candidate, and what came of it."""
+
+    decision: Outcome
+    reasons: tuple[str, ...]
+    memory_id: UUID | None
+    policy_version: str
+
+
+def verdict(connection: Connection, reviewer: Principal, id: UUID) -> Verdict:
+    """What came of a candidate that was decided on. Raises NotFound where it was erased since."""
+    row = connection.one("review.get", tenant_id=reviewer.tenant_id, id=id)
+    if row is None:
+        raise NotFound("What this key decided on has been erased.")
+    return Verdict(
+        decision=Outcome(row.decision),
+        reasons=tuple(row.reasons),
+        memory_id=row.memory_id,
+        policy_version=row.policy_version,
+    )
+
+
 def written_from(connection: Connection, owner: Principal, conversation_id: UUID | None) -> int:
     """How many memories of ``owner`` were first written from a conversation; S1's cap counts them."""
     if conversation_id is None:
