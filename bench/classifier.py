@@ -23,7 +23,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import normalize
 
 from bench.labelled import HALVES, SETS, fitted_on
-from ingatan.screening.classifier import BUCKETS, GRANTS, STEERS, WISHES, counted, rarity
+from ingatan.screening.classifier import BUCKETS, GRANTS, STEERS, WISHES, counted, rarity, sentences
 from ingatan.screening.view import readable
 
 ROOT = Path(__file__).parents[1]
@@ -66,12 +66,12 @@ def texts() -> list[Text]:
     return found
 
 
-def matrix(rows: Sequence[Text]) -> csr_matrix:
+def matrix(texts_: Sequence[str]) -> csr_matrix:
     """How often the n-grams of each occur, as ``counted`` has it: (texts, BUCKETS)."""
-    found = [counted(row.text) for row in rows]
+    found = [counted(text) for text in texts_]
     ends = np.cumsum([0, *(len(buckets) for buckets, _ in found)])
     values = np.concatenate([values for _, values in found])
-    return csr_matrix((values, np.concatenate([buckets for buckets, _ in found]), ends), shape=(len(rows), BUCKETS))
+    return csr_matrix((values, np.concatenate([buckets for buckets, _ in found]), ends), shape=(len(texts_), BUCKETS))
 
 
 def fitted(features_: csr_matrix, labels: NDArray[np.bool_]) -> LogisticRegression:
@@ -80,28 +80,47 @@ def fitted(features_: csr_matrix, labels: NDArray[np.bool_]) -> LogisticRegressi
     return model.fit(features_, labels)
 
 
-def out_of_fold(features_: csr_matrix, labels: NDArray[np.bool_], judged: NDArray[np.bool_]) -> Array:
-    """For each row that is ``judged`` the logit of a model fitted without its fold; NaN for the others."""
+def out_of_fold(
+    features_: csr_matrix,
+    labels: NDArray[np.bool_],
+    judged: NDArray[np.bool_],
+    pieces: csr_matrix | None = None,
+    judged_as: NDArray[np.int64] | None = None,
+) -> Array:
+    """For each row that is ``judged`` the logit of a model fitted without its fold; NaN for the others.
+
+    With ``pieces``, each belonging to the row ``judged_as``, the highest of its pieces: a text is judged by sentence.
+    """
     logits = np.full(len(labels), np.nan)
     own, others = np.flatnonzero(judged), np.flatnonzero(~judged)
     for inside, outside in KFold(FOLDS, shuffle=True, random_state=1).split(own):
         rows = np.concatenate([own[inside], others])
-        logits[own[outside]] = fitted(features_[rows], labels[rows]).decision_function(features_[own[outside]])
+        model = fitted(features_[rows], labels[rows])
+        if pieces is None or judged_as is None:
+            logits[own[outside]] = model.decision_function(features_[own[outside]])
+            continue
+        of_fold = np.flatnonzero(np.isin(judged_as, own[outside]))
+        logits[own[outside]] = -np.inf
+        np.maximum.at(logits, judged_as[of_fold], model.decision_function(pieces[of_fold]))
     return logits
 
 
 def main() -> None:
     """Read, fit, report by fold, write."""
     rows = texts()
-    counts = matrix(rows)
+    counts = matrix([row.text for row in rows])
     texts_with = np.bincount(counts.indices, minlength=BUCKETS)
-    everything = normalize(counts.multiply(rarity(texts_with, len(rows))).tocsr())
+    weights = rarity(texts_with, len(rows))
+    everything = normalize(counts.multiply(weights).tocsr())
+    parts = [(at, part) for at, row in enumerate(rows) for part in sentences(row.text)]
+    judged_as = np.array([at for at, _ in parts])
+    pieces = normalize(matrix([part for _, part in parts]).multiply(weights).tocsr())
     alone, told = (np.array([getattr(row, name) for row in rows]) for name in ("alone", "told"))
     claims = np.array([row.kind in CLAIMS and not row.told for row in rows])
     steers = claims | np.array([row.kind in ORDERS and not row.told for row in rows])
     wish = np.array([row.kind in WISHED for row in rows])
 
-    logits = out_of_fold(everything, steers, alone)
+    logits = out_of_fold(everything, steers, alone, pieces, judged_as)
     least = float(np.quantile(logits[alone & told], 1 - STEERS_WRONG_MAX))
     print(f"{len(rows)} texts, {int(alone.sum())} judged out of fold")
     print(f"  steers ({int(steers.sum())}): {(logits[alone & steers] >= least).mean():.1%} found")
