@@ -14,6 +14,7 @@ from ingatan.languages import Language, load
 from ingatan.languages.detect import language_of, present
 from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, lowered, masked, quotations, split
 from ingatan.languages.spelling import Spelled, spelled
+from ingatan.memories.events import tells_event
 from ingatan.memories.evidence import WISH_SIGNS_MIN, evident
 from ingatan.types import MemoryType, Operation
 
@@ -140,6 +141,8 @@ def _read(sentence: _Sentence, languages: Sequence[Language], explicit_before: b
     if "?" in sentence.mark and polite is None and _any(languages, "conditional", view[start:end]):
         return None
     kind = _kind(clause, languages, explicit=explicit, polite=polite is not None)
+    if (kind is None or kind[0] is MemoryType.FACT) and polite is None and tells_event(clause, languages):
+        kind = (MemoryType.EPISODE, None)
     if kind is None:
         return None
     first, last = sentence.plain.span(start, end)
