@@ -1,8 +1,8 @@
 """Events that a person tells: which clauses say what they did, or what became of their matter, at the organisation.
 
-Precision first: an act of their own, done, about an order, a case, a letter, an office and the like; no plan, supposition
-or habit, nobody else's act, no claim that somebody approved or allowed something. Word lists only (``events.toml``).
-Pure.
+Precision first: an act of their own, done, about an order, a case, a letter, an office and the like; no plan, no
+supposition, no habit, nobody else's act, no claim that somebody approved or allowed something. Pure, over the lists of
+``events.toml``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from ingatan.languages import CODES, Language, load
 from ingatan.languages.sentences import lowered, masked
 
-_SPEAKS_AGAINST = ("event_not", "event_private", "others", "conditional", "standing", "laughter", "guess", "doubt")
+_SPEAKS_AGAINST = ("event_not", "event_private", "others", "conditional", "standing_sure", "laughter", "guess", "doubt")
+_ABOUT = ("event_handled", "event_papers", "event_own_office", "event_place")
 _TOKEN = re.compile(r"[^\s,;:!?()\"'…]+(?:'[a-z]+)?")
 _SHORTENED = re.compile(r"\b(i|we)'(?:ve|d)\b")
 
@@ -21,6 +22,8 @@ _SHORTENED = re.compile(r"\b(i|we)'(?:ve|d)\b")
 def tells_event(clause: str, languages: Sequence[Language]) -> bool:
     """Whether ``clause``, in which nothing is asked, tells such an event in ``languages``."""
     found = _Found(lowered(masked(clause)), languages)
+    if not found.any(*_ABOUT):
+        return False
     for past, dated, concerns in _KINDS:
         if (found.any(past) or (found.any(dated) and found.any("event_time"))) and concerns(found):
             return not found.any(*_SPEAKS_AGAINST)

@@ -27,6 +27,8 @@ NESTING_MAX = 6
 EVIDENCE_MAX = 10
 QUOTE_CHARACTERS_MAX = 4_000
 INTEGER_DIGITS_MAX = 18
+EVENTS_MAX = 10
+"""Episodes that a reply may add; they are outside S1's caps."""
 NO_WORDS = frozenset({"none", "null", "n/a", "undefined", "nan"})
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
@@ -116,7 +118,10 @@ def read(text: str, allowed: Allowed) -> list[Proposed]:
     targets = [operation.memory for operation in operations if operation.memory is not None]
     if len(set(targets)) != len(targets):
         raise ReplyRefused(ReplyProblem.CONFLICTING)
-    additions = sum(operation.operation is Operation.ADD for operation in operations)
+    adding = [operation for operation in operations if operation.operation is Operation.ADD]
+    additions = sum(operation.type is not MemoryType.EPISODE for operation in adding)
+    if len(adding) - additions > EVENTS_MAX:
+        raise ReplyRefused(ReplyProblem.CAP_NEW)
     if additions > allowed.room:
         raise ReplyRefused(ReplyProblem.CAP_ACTIVE)
     if additions > allowed.additions:
@@ -268,7 +273,7 @@ SCHEMA: dict[str, Any] = {
                 "properties": {
                     "operation": {"type": "string", "enum": ["add", "update", "delete"]},
                     "memory": {"type": ["string", "null"]},
-                    "type": {"type": "string", "enum": ["preference", "fact"]},
+                    "type": {"type": "string", "enum": ["preference", "fact", "episode"]},
                     "text": {"type": ["string", "null"]},
                     "importance": {"type": "number"},
                     "recurring": {"type": "boolean"},
