@@ -9,8 +9,8 @@ import pytest
 
 from ingatan.memories.briefing import briefing
 from ingatan.memories.decision_context import Limits, PolicyContext, Writer
-from ingatan.memories.events import same_event
-from ingatan.memories.extraction import EVENTS_MAX, ExtractionLimits, RulesExtractor
+from ingatan.memories.events import EVENTS_MAX, same_event
+from ingatan.memories.extraction import ExtractionLimits, RulesExtractor
 from ingatan.memories.policy import decide
 from ingatan.memories.statements import statements
 from ingatan.types import (
@@ -282,6 +282,19 @@ def test_of_a_models_event_the_persons_own_clause_is_stored(said: str, quote: st
 def test_what_the_rules_read_as_no_event_no_model_makes_one(said: str, quote: str) -> None:
     spoken = turn(said)
     assert decided(cited(spoken, quote), spoken).reasons == (Reason.NOT_A_STATEMENT,)
+
+
+def test_all_that_is_cited_tells_that_one_event() -> None:
+    said = turn("I called about order 12 last week. I called about order 13 last week. I use QGIS.")
+    cites = Evidence(message_id=said.id, quote="I called about order 12 last week")
+    for quote in (
+        "I called about order 13 last week",
+        "I use QGIS",
+        "I called about order 12 last week. I called about",
+    ):
+        candidate = replace(cited(said, cites.quote), evidence=(cites, Evidence(message_id=said.id, quote=quote)))
+        accepted = decided(candidate, said).outcome is Outcome.ACCEPT
+        assert accepted == quote.startswith(cites.quote), quote
 
 
 @pytest.mark.parametrize("quote", ["I asked about order 12 last week", "I asked about order 12 last week."])

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ingatan.languages.detect import language_of
-from ingatan.memories.reply import EVENTS_MAX, Allowed
+from ingatan.memories.events import EVENTS_MAX
+from ingatan.memories.reply import Allowed
 from ingatan.prompts import Prompt
 from ingatan.types import CAPPED, Memory, Trust, Turn
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from ingatan.languages import CODES, Language, load
 from ingatan.languages.sentences import lowered, masked
 
+EVENTS_MAX = 10
+"""Events proposed per conversation, or in one reply of a model; they are outside S1's caps."""
 _SPEAKS_AGAINST = ("event_not", "event_private", "others", "conditional", "standing_sure", "laughter", "guess", "doubt")
 _ABOUT = ("event_handled", "event_papers", "event_own_office", "event_place")
 _TOKEN = re.compile(r"[^\s,;:!?()\"'…]+(?:'[a-z]+)?")

@@ -13,6 +13,7 @@ from uuid import UUID
 from ingatan.languages import CODES, load
 from ingatan.languages.detect import language_of
 from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, lowered, split
+from ingatan.memories.events import EVENTS_MAX
 from ingatan.memories.interests import Interest, phrases, recurring
 from ingatan.memories.resemblance import SAID_CHARS_MAX, Judgement, Resemblance, Said
 from ingatan.memories.slots import Slot, same_value, single_valued
@@ -28,8 +29,6 @@ IMPORTANCE_PLAIN = 0.6
 IMPORTANCE_REGULATION = 0.5
 IMPORTANCE_TOPIC = 0.4  # above S2's threshold of 0.3
 IMPORTANCE_EVENT = 0.4
-EVENTS_MAX = 10
-"""Events proposed per conversation, the latest; they are outside S1's caps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,17 +85,14 @@ def _event(candidate: Candidate, turns: Mapping[UUID, Turn], quotes: tuple[str, 
 
     What the proposer made of it is not stored: half a clause can tell another event.
     """
-    told = []
+    told: set[str | None] = set()
     for evidence in candidate.evidence:
-        found = statements(turns[evidence.message_id].text)
-        told += [
-            each.text
-            for each in found
-            if each.type is MemoryType.EPISODE and (each.text in evidence.quote or evidence.quote in each.text)
-        ]
-    if not told or len(set(told)) > 1:
+        events = [each.text for each in statements(turns[evidence.message_id].text) if each.type is MemoryType.EPISODE]
+        told.add(next((each for each in events if each in evidence.quote or evidence.quote in each), None))
+    text = told.pop()
+    if text is None or told:
         return Grounding(reason=Reason.NOT_A_STATEMENT)
-    return Grounding(text=told[0], quotes=quotes)
+    return Grounding(text=text, quotes=quotes)
 
 
 def _said(turn: str, quote: str) -> bool:

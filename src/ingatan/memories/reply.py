@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationError
 
+from ingatan.memories.events import EVENTS_MAX
 from ingatan.memories.interests import TURNS_MIN
 from ingatan.text import clean, fold, visible
 from ingatan.types import TYPE_ALIASES, MemoryType, Operation
@@ -27,8 +28,6 @@ NESTING_MAX = 6
 EVIDENCE_MAX = 10
 QUOTE_CHARACTERS_MAX = 4_000
 INTEGER_DIGITS_MAX = 18
-EVENTS_MAX = 10
-"""Episodes that a reply may add; they are outside S1's caps."""
 NO_WORDS = frozenset({"none", "null", "n/a", "undefined", "nan"})
 
 _THOUGHT = re.compile(r"<(think|thinking|reasoning|thought)>.*?</\1>", re.DOTALL | re.IGNORECASE)
