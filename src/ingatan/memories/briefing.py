@@ -55,7 +55,9 @@ class Briefing:
         """The rules, with this person's caps and languages."""
         languages = dict.fromkeys(LANGUAGE_NAMES[language_of(turn.text)] for turn in self.turns.values())
         full = (
-            "- There is no room for more: only update, delete and episodes are allowed now." if self.room <= 0 else ""
+            "- There is no room for more: beside episodes, only update and delete are allowed now."
+            if self.room <= 0
+            else ""
         )
         return prompt.filled(
             additions=max(min(self.additions, self.room), 0),
