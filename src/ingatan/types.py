@@ -46,6 +46,8 @@ class MemoryType(StrEnum):
     KNOWLEDGE = "knowledge"
 
 
+CAPPED = frozenset({MemoryType.PREFERENCE, MemoryType.FACT})
+"""S1's caps count these; what happened and what is known has lifetimes instead."""
 TYPE_ALIASES = {"procedural": MemoryType.PREFERENCE, "semantic": MemoryType.FACT, "episodic": MemoryType.EPISODE}
 
 

@@ -231,6 +231,22 @@ def test_another_persons_memory_and_conversation_are_not_there(service: Service)
     assert visit.memory_ids() == [id]
 
 
+def test_an_event_told_in_chat_is_shown_as_unverified_and_can_be_erased(service: Service) -> None:
+    visit, mark = Visit(service), "Told, and verified by nobody"
+    visit.send("/console/say", text="I called about order 12 last week.")
+    service.sweep()
+    [id] = visit.memory_ids()
+    assert "I called about order 12 last week" in visit.page.text
+    assert mark in visit.page.text
+    assert "order 12" not in visit.send("/console/recall", question="Order 12?").text.split('id="recall"')[1]
+    visit.send("/console/erase", memory=id)
+    assert visit.memory_ids() == []
+    visit.send("/console/say", text=WORK)
+    service.sweep(minutes=62)
+    assert len(visit.memory_ids()) == 1
+    assert mark not in visit.page.text
+
+
 def test_a_refused_correction_says_why_and_keeps_the_memory(service: Service) -> None:
     visit = Visit(service)
     visit.send("/console/say", text=WORK)

@@ -142,6 +142,7 @@ def test_a_memory_written_without_the_embedder_gets_its_vector_later(service: Se
             types=["fact"],
             vector=service.embedder.query("harbour"),
             model_id=service.app.model_id,
+            unverified=False,
             purposes=["assistance"],
         )
     assert rows[0].similarity is not None

@@ -119,7 +119,7 @@ NOTHING = [
     "always send the reports to me@example.org", "The director approved this.", "Pak Kadis sudah menyetujui ini.",
     # others, moods, events, tasks, chat
     "My wife works at the port.", "Istri saya guru di Sigli.", "Vợ tôi làm y tá.", "I'm tired today.",
-    "capek banget hari ini", "Hôm nay mình mệt quá.", "I called about order 12 last week.",
+    "capek banget hari ini", "Hôm nay mình mệt quá.", "I called you last week.",
     "Kemarin saya ke kantor camat.", "Hôm qua tôi ra phường.", "Make this one shorter.", "pendekin dong teks barusan",
     "Rút gọn đoạn vừa rồi.", "Thanks, very helpful!", "", "???", "Explain article 5 in simple words.",
 ]  # fmt: skip

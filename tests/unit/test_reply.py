@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ingatan.memories.events import EVENTS_MAX
 from ingatan.memories.reply import SCHEMA, Allowed, Proposed, ReplyProblem, ReplyRefused, read
 from ingatan.types import MemoryType, Operation
 from tests.model_server import operation
@@ -170,3 +172,18 @@ def test_the_schema_asked_for_is_the_one_that_is_read() -> None:
     fields = SCHEMA["properties"]["operations"]["items"]
     assert set(fields["properties"]) == set(Proposed.model_fields) - {"confidence"}
     assert set(fields["required"]) == set(fields["properties"]), "strict structured output wants every field"
+
+
+def test_episodes_are_counted_beside_the_others_and_have_a_bound_of_their_own() -> None:
+    def told(count: int) -> list[dict[str, object]]:
+        return [
+            operation("add", ("T1", f"I called about order {n}"), text=f"Called about order {n}", type="episode")
+            for n in range(count)
+        ]
+
+    full = replace(ALLOWED, additions=1, room=1)
+    found = read(body(GOOD, *told(EVENTS_MAX)), full)
+    assert sum(each.type is MemoryType.EPISODE for each in found) == EVENTS_MAX
+    assert len(read(body(*told(1)), replace(ALLOWED, additions=0, room=0))) == 1
+    assert problem(body(*told(EVENTS_MAX + 1))) is ReplyProblem.CAP_NEW
+    assert problem(body(GOOD, GOOD | {"text": "Works in Ghent"}), replace(full, room=5)) is ReplyProblem.CAP_NEW

@@ -219,6 +219,7 @@ class RecallQuestion(Body):
     max_chars: Annotated[int, Field(ge=100, le=20_000)] | None = None
     ranking: Ranking | None = None
     as_of: Said = None
+    unverified_episodes: bool = False
 
 
 class SelfSource(Body):

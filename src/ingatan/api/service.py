@@ -35,6 +35,7 @@ def recall(app: Running, caller: Asker, body: RecallQuestion) -> dict[str, Any]:
         as_of=body.as_of,
         purpose=body.purpose,
         task_type=body.task_type,
+        unverified_episodes=body.unverified_episodes,
     )
     return {
         "memories": [record.as_json() for record in packet.memories],

@@ -2,7 +2,7 @@
 
 ``languages/{en,id,vi}/statements.toml`` hold the data and say at their head what each table means; ``evidence.toml``
 beside it adds broad word classes, chat spellings and further templates under the same names, ``refusals.toml``
-signs that a sentence is no statement. Nothing is read or compiled at import.
+signs that a sentence is no statement, ``events.toml`` what tells of an event. Nothing is read or compiled at import.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def load(code: str) -> Language:
     """The language ``code`` (one of ``CODES``), read once a process."""
     root = resources.files("ingatan.languages").joinpath(code)
     data: dict[str, dict[str, list[str]]] = {}
-    for name in ("statements.toml", "evidence.toml", "refusals.toml", "forgetting.toml"):
+    for name in ("statements.toml", "evidence.toml", "refusals.toml", "forgetting.toml", "events.toml"):
         for table, entries in tomllib.loads(root.joinpath(name).read_text(encoding="utf-8")).items():
             held = data.setdefault(table, {})
             for entry, values in entries.items():

@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ingatan.languages.detect import language_of
+from ingatan.memories.events import EVENTS_MAX
 from ingatan.memories.reply import Allowed
 from ingatan.prompts import Prompt
-from ingatan.types import Memory, Turn
+from ingatan.types import CAPPED, Memory, Trust, Turn
 
 MEMORIES_MAX = 100
 MEMORY_CHARACTERS_MAX = 20_000
-"""Of what is remembered, the newest are shown until either is reached."""
+"""Of what is remembered, the newest are shown until either is reached; episodes and knowledge after the others."""
 EARLIER_MAX = 10
 EARLIER_CHARACTERS_MAX = 200
 """Older turns are shown for subjects the person returns to: the latest so many, each cut."""
@@ -53,9 +54,14 @@ class Briefing:
     def system(self, prompt: Prompt) -> str:
         """The rules, with this person's caps and languages."""
         languages = dict.fromkeys(LANGUAGE_NAMES[language_of(turn.text)] for turn in self.turns.values())
-        full = "- There is no room for more: only update and delete are allowed now." if self.room <= 0 else ""
+        full = (
+            "- There is no room for more: beside episodes, only update and delete are allowed now."
+            if self.room <= 0
+            else ""
+        )
         return prompt.filled(
             additions=max(min(self.additions, self.room), 0),
+            events=EVENTS_MAX,
             characters=self.characters,
             languages=", ".join(languages),
             full=full,
@@ -64,7 +70,7 @@ class Briefing:
     def user(self) -> str:
         """The data: memories, older turns, turns."""
         lines = ["Already remembered:"]
-        lines += [f"{label} ({memory.type.value}): {_quoted(memory.text)}" for label, memory in self.memories.items()]
+        lines += [f"{label} ({_kind(memory)}): {_quoted(memory.text)}" for label, memory in self.memories.items()]
         if not self.memories:
             lines.append("(nothing)")
         if self.earlier:
@@ -90,7 +96,9 @@ def briefing(
     older = sorted(older, key=lambda turn: (turn.said_at, turn.seq))[-EARLIER_MAX:]
     shown: list[Memory] = []
     left = MEMORY_CHARACTERS_MAX
-    for memory in sorted(offered, key=lambda memory: memory.confirmed_at, reverse=True)[:MEMORIES_MAX]:
+    for memory in sorted(offered, key=lambda each: (each.type in CAPPED, each.confirmed_at), reverse=True)[
+        :MEMORIES_MAX
+    ]:
         left -= len(memory.text)
         if left < 0:
             break
@@ -131,6 +139,11 @@ def _pieces(text: str, size: int) -> list[str]:
         found.append(text[:cut])
         text = text[cut:]
     return [*found, text] if text else found
+
+
+def _kind(memory: Memory) -> str:
+    unproven = ", unverified" if memory.trust is Trust.UNVERIFIED else ""
+    return f"{memory.type.value}{unproven}"
 
 
 def _line(label: str, turn: Turn) -> str:

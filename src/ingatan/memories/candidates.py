@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -125,7 +125,7 @@ def settle(
                 decision.reinforces,
                 at=terms.now,
                 importance=candidate.importance,
-                expires_at=candidate.expires_at,
+                expires_at=_renewed_until(standing, candidate, decision, state.expired),
             )
             entries.append(_entry(AuditAction.MEMORY_REINFORCED, decision.reinforces, candidate_id=candidate_id))
         elif candidate.operation is not Operation.DELETE:
@@ -164,6 +164,16 @@ def keepsake(standing: Standing, candidate: Candidate, decision: Decision) -> di
         turns=[evidence.message_id for evidence in candidate.evidence],
     )
     return held(candidate, decision.text, decision.slot, standing.writer, marks)
+
+
+def _renewed_until(
+    standing: Standing, candidate: Candidate, decision: Decision, expired: Sequence[Memory]
+) -> datetime | None:
+    """When an expired memory that is said again ends anew: as proposed, and within the lifetime it has."""
+    memory = next((memory for memory in expired if memory.id == decision.reinforces), None)
+    if memory is None:
+        return candidate.expires_at
+    return standing.document.expires_at(replace(candidate, type=memory.type), memory.trust)
 
 
 def _target(candidate: Candidate, decision: Decision, active: Sequence[Memory]) -> Memory | None:

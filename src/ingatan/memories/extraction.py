@@ -13,6 +13,7 @@ from uuid import UUID
 from ingatan.languages import CODES, load
 from ingatan.languages.detect import language_of
 from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, lowered, split
+from ingatan.memories.events import EVENTS_MAX
 from ingatan.memories.interests import Interest, phrases, recurring
 from ingatan.memories.resemblance import SAID_CHARS_MAX, Judgement, Resemblance, Said
 from ingatan.memories.slots import Slot, same_value, single_valued
@@ -27,6 +28,7 @@ IMPORTANCE_NAME = 0.7
 IMPORTANCE_PLAIN = 0.6
 IMPORTANCE_REGULATION = 0.5
 IMPORTANCE_TOPIC = 0.4  # above S2's threshold of 0.3
+IMPORTANCE_EVENT = 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +120,9 @@ class RulesExtractor:
     ) -> list[Candidate]:
         """``found`` without what is doubted, in order, and what is nominated of turns in which nothing was found."""
         by_id = {turn.id: turn for turn in turns}
-        doubtful = [each for each in found if not each.recurring and each.operation is not Operation.DELETE]
-        cited = {evidence.message_id for candidate in found for evidence in candidate.evidence}
+        lasting = [candidate for candidate in found if candidate.type is not MemoryType.EPISODE]
+        doubtful = [each for each in lasting if not each.recurring and each.operation is not Operation.DELETE]
+        cited = {evidence.message_id for candidate in lasting for evidence in candidate.evidence}
         silent = [
             (turn, sentence) for turn in turns if turn.id not in cited if (sentence := _stated_sentence(turn.text))
         ]
@@ -160,8 +163,11 @@ def _stated_sentence(turn: str) -> str | None:
     """The first sentence of a short turn without questions that states something about the person, or None."""
     if len(turn) > SAID_CHARS_MAX or "?" in turn or pasted(turn) or _laughing(turn):
         return None
+    events = [each.text for each in statements(turn) if each.type is MemoryType.EPISODE]
     for sentence in split(turn):
         text = sentence.text.rstrip(" .!\u2026")
+        if any(event in text for event in events):
+            continue
         if text and stated(turn, text):
             return text
     return None
@@ -222,6 +228,8 @@ def _candidate(
 
 
 def _importance(statement: Statement) -> float:
+    if statement.type is MemoryType.EPISODE:
+        return IMPORTANCE_EVENT
     if statement.explicit:
         return IMPORTANCE_EXPLICIT
     return IMPORTANCE_NAME if statement.slot == Slot.NAME else IMPORTANCE_PLAIN
@@ -256,7 +264,10 @@ def _latest(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _chosen(candidates: Sequence[Candidate], limit: int) -> tuple[Candidate, ...]:
-    """All deletes, and the ``limit`` most important of the others, in the order given."""
-    others = [candidate for candidate in candidates if candidate.operation is not Operation.DELETE]
-    chosen = {id(candidate) for candidate in sorted(others, key=lambda each: -each.importance)[: max(limit, 0)]}
+    """All deletes, the latest EVENTS_MAX events, and the ``limit`` most important of the others, in the order given."""
+    adding = [candidate for candidate in candidates if candidate.operation is not Operation.DELETE]
+    events = [candidate for candidate in adding if candidate.type is MemoryType.EPISODE][-EVENTS_MAX:]
+    others = [candidate for candidate in adding if candidate.type is not MemoryType.EPISODE]
+    others = sorted(others, key=lambda each: -each.importance)[: max(limit, 0)]
+    chosen = {id(candidate) for candidate in (*events, *others)}
     return tuple(each for each in candidates if each.operation is Operation.DELETE or id(each) in chosen)

@@ -66,11 +66,33 @@ def _from_turns(candidate: Candidate, turns: Mapping[UUID, Turn]) -> Grounding:
     if candidate.operation is Operation.DELETE:
         asked = any(_closes(turns[evidence.message_id].text, evidence.quote) for evidence in candidate.evidence)
         return Grounding(text=candidate.text, quotes=quotes, reason=None if asked else Reason.NOT_LICENSED)
+    if candidate.type is MemoryType.EPISODE:
+        return _event(candidate, turns, quotes)
+    return _lasting(candidate, turns, quotes)
+
+
+def _lasting(candidate: Candidate, turns: Mapping[UUID, Turn], quotes: tuple[str, ...]) -> Grounding:
+    """The text if a quote licenses it, else the first quote, where the turns state what is quoted."""
     if not all(_said(turns[evidence.message_id].text, evidence.quote) for evidence in candidate.evidence):
         return Grounding(reason=Reason.NOT_A_STATEMENT)
     if any(licensed(candidate.text, quote, language=candidate.language) for quote in quotes):
         return Grounding(text=candidate.text, quotes=quotes)
     return Grounding(text=quotes[0].strip(), quotes=quotes)
+
+
+def _event(candidate: Candidate, turns: Mapping[UUID, Turn], quotes: tuple[str, ...]) -> Grounding:
+    """The one clause in which the rules read an event where the quotes stand, whoever proposed it.
+
+    What the proposer made of it is not stored: half a clause can tell another event.
+    """
+    told: set[str | None] = set()
+    for evidence in candidate.evidence:
+        events = [each.text for each in statements(turns[evidence.message_id].text) if each.type is MemoryType.EPISODE]
+        told.add(next((each for each in events if each in evidence.quote or evidence.quote in each), None))
+    text = told.pop()
+    if text is None or told:
+        return Grounding(reason=Reason.NOT_A_STATEMENT)
+    return Grounding(text=text, quotes=quotes)
 
 
 def _said(turn: str, quote: str) -> bool:
@@ -79,6 +101,8 @@ def _said(turn: str, quote: str) -> bool:
     What stands within a request to forget, or a denial, is not stated by it.
     """
     found = statements(turn)
+    if any(quote in each.text or each.text in quote for each in found if each.type is MemoryType.EPISODE):
+        return False  # what was told as an event is nothing lasting
     if any(each.text == quote for each in found if each.operation is not Operation.DELETE):
         return True
     if any(quote in (each.said or each.text) for each in found if each.operation is Operation.DELETE):

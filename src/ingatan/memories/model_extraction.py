@@ -20,7 +20,7 @@ from ingatan.memories.reply import SCHEMA, Proposed, ReplyRefused, read
 from ingatan.memories.slots import Slot
 from ingatan.memories.statements import Statement, statements
 from ingatan.prompts import load
-from ingatan.types import Candidate, Evidence, Memory, MemoryType, Operation, Turn
+from ingatan.types import CAPPED, Candidate, Evidence, Memory, MemoryType, Operation, Turn
 
 PROMPT = "extraction"
 PARTS_MAX = 4
@@ -63,13 +63,13 @@ class ModelExtractor:
         found: list[Candidate] = []
         for part in parts(shown, min(growth, PARTS_MAX)):
             named = {candidate.target_id for candidate in found}
-            added = sum(candidate.operation is Operation.ADD for candidate in found)
+            added = sum(each.operation is Operation.ADD and each.type in CAPPED for each in found)
             told = briefing(
                 part,
                 offered=[memory for memory in offered if memory.id not in named],
                 recent=before,
                 additions=limits.additions - added,
-                room=limits.active - len(offered) - added,
+                room=limits.active - sum(memory.type in CAPPED for memory in offered) - added,
                 characters=limits.characters_per_memory,
             )
             budget = self._output_tokens * min(growth, BUDGET_GROWTH_MAX)

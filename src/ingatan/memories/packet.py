@@ -76,6 +76,10 @@ CONFLICTING = (
     "Records marked 'in conflict' contradict each other, and nothing settles which holds. Do not choose: ask the user, "
     "or leave it open."
 )
+UNVERIFIED = (
+    "Records marked 'unverified' are what the user told of earlier events, confirmed by nothing. Ask before you rely "
+    "on one, and do not present it as what happened."
+)
 SPOKEN = frozenset({Note.NOTHING_SAVED, Note.MAYBE_NOT_SAVED, Note.AS_OF, Note.NOTHING_SAVED_THEN})
 """Notes that the prompt block says too."""
 
@@ -157,6 +161,8 @@ def render(memories: Sequence[Recalled], notes: Sequence[Note]) -> str:
         lines.append(CLOSING)
         if any(record.contested for record in memories):
             lines.append(CONFLICTING)
+        if any(record.trust is Trust.UNVERIFIED for record in memories):
+            lines.append(UNVERIFIED)
     lines += [NOTES[note] for note in spoken]
     return "\n".join(lines)
 

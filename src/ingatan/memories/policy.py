@@ -15,6 +15,7 @@ from uuid import UUID
 from ingatan.memories import permission, slots
 from ingatan.memories.assessment import Assessment, assess
 from ingatan.memories.decision_context import Mode, PolicyContext
+from ingatan.memories.events import same_event
 from ingatan.memories.grounding import Grounding
 from ingatan.memories.plausibility import plausible
 from ingatan.memories.statements import statements
@@ -24,6 +25,7 @@ from ingatan.memories.wording import pattern, single
 from ingatan.text import clean, digest, fold, visible
 from ingatan.types import (
     AUTHORITY,
+    CAPPED,
     Candidate,
     Consent,
     Decision,
@@ -36,14 +38,12 @@ from ingatan.types import (
     Trust,
 )
 
-RULES_VERSION = 3
+RULES_VERSION = 4
 """Grows with every change of what the same candidate and state lead to; part of each decision's policy version."""
 FORGET_OVERLAP_MIN = 0.6
 """The share of the words to forget that a memory must hold to be meant, when it is the only one that holds so many."""
 _NO_TURN = UUID(int=0)
 _CLOCK_SKEW_MAX = timedelta(days=1)
-_CAPPED = frozenset({MemoryType.PREFERENCE, MemoryType.FACT})
-"""S1's caps count these; what happened and what is known has lifetimes instead."""
 
 
 def decide(candidate: Candidate, *, context: PolicyContext, assessment: Assessment | None = None) -> Decision:
@@ -157,7 +157,7 @@ def _same(candidate: Candidate, grounding: Grounding, context: PolicyContext) ->
                 return _verified(candidate, memory, grounding.text, context)
             return _again(candidate, memory, Reason.DUPLICATE, context)
     for memory in _own(list(context.expired), candidate):
-        if digest(memory.text) == key:
+        if digest(memory.text) == key or (not correcting and _same_event(candidate, grounding.text, memory)):
             if correcting:
                 return _reject(Reason.DUPLICATE)
             if _verifies(candidate, memory, context):
@@ -226,7 +226,14 @@ def _rivals(candidate: Candidate, context: PolicyContext) -> list[Memory]:
     return [memory for memory in _own(list(context.active), candidate) if memory.slot == candidate.slot]
 
 
+def _same_event(candidate: Candidate, text: str, memory: Memory) -> bool:
+    """Whether what was told is told again, in another order of words."""
+    return candidate.type is memory.type is MemoryType.EPISODE and same_event(text, memory.text)
+
+
 def _same_value(candidate: Candidate, text: str, memory: Memory) -> bool:
+    if _same_event(candidate, text, memory):
+        return True
     if candidate.slot is None or candidate.slot != memory.slot or not slots.single_valued(candidate.slot):
         return False
     return slots.same_value(candidate.slot, text, memory.text)
@@ -261,7 +268,7 @@ def _replaces(candidate: Candidate) -> bool:
 
 
 def _capped(candidate: Candidate, reason: Reason, text: str, context: PolicyContext) -> Decision:
-    if candidate.type in _CAPPED and context.written_in_conversation >= context.limits.max_new:
+    if candidate.type in CAPPED and context.written_in_conversation >= context.limits.max_new:
         return _reject(Reason.CAP_NEW)
     if _full(candidate, context):
         return _reject(Reason.CAP_ACTIVE)
@@ -274,8 +281,8 @@ def _full(candidate: Candidate, context: PolicyContext) -> bool:
     most = context.document.types[candidate.type].active_max
     if most is not None and sum(memory.type is candidate.type for memory in own) >= most:
         return True
-    capped = sum(memory.type in _CAPPED for memory in own)
-    return candidate.type in _CAPPED and capped >= context.limits.max_active
+    capped = sum(memory.type in CAPPED for memory in own)
+    return candidate.type in CAPPED and capped >= context.limits.max_active
 
 
 def _delete(candidate: Candidate, context: PolicyContext) -> Decision:

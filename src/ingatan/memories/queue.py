@@ -15,7 +15,7 @@ from ingatan.errors import Conflict, NotFound
 from ingatan.memories.decisions import Judgement, State
 from ingatan.memories.held import Held, restored
 from ingatan.storage.database import Connection
-from ingatan.types import MemoryType, Outcome, Principal, Reason, Scope, SourceKind
+from ingatan.types import CAPPED, MemoryType, Outcome, Principal, Reason, Scope, SourceKind
 
 EXPIRE_BATCH = 500
 NOT_HERE = "There is no such candidate, or it is not yours."
@@ -190,7 +190,7 @@ def verdict(connection: Connection, reviewer: Principal, id: UUID) -> Verdict:
 
 
 def written_from(connection: Connection, owner: Principal, conversation_id: UUID | None) -> int:
-    """How many memories of ``owner`` were first written from a conversation; S1's cap counts them."""
+    """How many memories of ``owner`` that S1's cap counts were first written from a conversation."""
     if conversation_id is None:
         return 0
     row = connection.one(
@@ -199,6 +199,7 @@ def written_from(connection: Connection, owner: Principal, conversation_id: UUID
         scope=owner.scope.value,
         subject_id=owner.subject_id,
         conversation_id=conversation_id,
+        types=sorted(CAPPED),
     )
     return int(row.n) if row else 0
 

@@ -69,10 +69,12 @@ def eligible(
     model_id: int,
     purposes: Sequence[str] = (DEFAULT_PURPOSE,),
     with_uses: bool = False,
+    unverified_episodes: bool = False,
 ) -> Eligible:
     """Everything the caller may be reminded of now, in one round trip; with ``vector`` also the similarities.
 
-    ``with_uses`` reads how often and when each was last used too, which ranking ``s2`` needs.
+    ``with_uses`` reads how often and when each was last used too, which ranking ``s2`` needs; ``unverified_episodes``
+    also what was only told as having happened.
     """
     rows = database.fetch(
         principal,
@@ -83,6 +85,7 @@ def eligible(
         vector=vector,
         model_id=model_id,
         purposes=list(purposes),
+        unverified=unverified_episodes,
     )
     return _found(rows)
 
@@ -95,6 +98,7 @@ def eligible_then(
     vector: Vector | None,
     model_id: int,
     purposes: Sequence[str] = (DEFAULT_PURPOSE,),
+    unverified_episodes: bool = False,
 ) -> Eligible:
     """What the caller could have been reminded of at ``as_of``, without what was closed on request or erased since."""
     rows = database.fetch(
@@ -106,6 +110,7 @@ def eligible_then(
         vector=vector,
         model_id=model_id,
         purposes=list(purposes),
+        unverified=unverified_episodes,
         as_of=as_of,
     )
     return _found(rows)

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationError
 
+from ingatan.memories.events import EVENTS_MAX
 from ingatan.memories.interests import TURNS_MIN
 from ingatan.text import clean, fold, visible
 from ingatan.types import TYPE_ALIASES, MemoryType, Operation
@@ -116,7 +117,10 @@ def read(text: str, allowed: Allowed) -> list[Proposed]:
     targets = [operation.memory for operation in operations if operation.memory is not None]
     if len(set(targets)) != len(targets):
         raise ReplyRefused(ReplyProblem.CONFLICTING)
-    additions = sum(operation.operation is Operation.ADD for operation in operations)
+    adding = [operation for operation in operations if operation.operation is Operation.ADD]
+    additions = sum(operation.type is not MemoryType.EPISODE for operation in adding)
+    if len(adding) - additions > EVENTS_MAX:
+        raise ReplyRefused(ReplyProblem.CAP_NEW)
     if additions > allowed.room:
         raise ReplyRefused(ReplyProblem.CAP_ACTIVE)
     if additions > allowed.additions:
@@ -268,7 +272,7 @@ SCHEMA: dict[str, Any] = {
                 "properties": {
                     "operation": {"type": "string", "enum": ["add", "update", "delete"]},
                     "memory": {"type": ["string", "null"]},
-                    "type": {"type": "string", "enum": ["preference", "fact"]},
+                    "type": {"type": "string", "enum": ["preference", "fact", "episode"]},
                     "text": {"type": ["string", "null"]},
                     "importance": {"type": "number"},
                     "recurring": {"type": "boolean"},

@@ -1,4 +1,4 @@
-"""Which clauses of one message state something about the person who wrote it.
+"""Which clauses of one message state something about the person who wrote it, or tell an event (see ``events``).
 
 Precision first: a sentence in which anything is asked, supposed, guessed, quoted, translated, joked, granted or ordered
 yields nothing, and what follows a frame ("here is my letter:") is not the person's own statement.
@@ -14,6 +14,7 @@ from ingatan.languages import Language, load
 from ingatan.languages.detect import language_of, present
 from ingatan.languages.sentences import TEXT_CHARACTERS_MAX, lowered, masked, quotations, split
 from ingatan.languages.spelling import Spelled, spelled
+from ingatan.memories.events import tells_event
 from ingatan.memories.evidence import WISH_SIGNS_MIN, evident
 from ingatan.types import MemoryType, Operation
 
@@ -33,6 +34,7 @@ _PASTED = re.compile(
 _EDGES = " \t\n,;:.!?…-–—("
 _PAUSES = re.compile(r"[,;.–—:]+ | - ")
 _BRACES = re.compile(r"[{}\\<>]{1}")
+_Kind = tuple[MemoryType, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +124,36 @@ def _read(sentence: _Sentence, languages: Sequence[Language], explicit_before: b
     if forgotten is not None:
         return forgotten
     explicit = explicit_before or _any(languages, "remember", view)
+    told, event = _clause(sentence, view, languages, explicit), _event(sentence, view, languages, explicit)
+    return event if event is not None and (told is None or told.type is MemoryType.FACT) else told
+
+
+def _event(sentence: _Sentence, view: str, languages: Sequence[Language], explicit: bool) -> Statement | None:
+    """The event that the sentence tells, or the part of it before what is asked about that event."""
+    start, end = _own_words(view, languages)
+    if _starts_question(view[start:end], languages) or _introduced(sentence.plain.text[start:end], languages):
+        return None
+    ends = [end]
+    if "?" in sentence.mark:
+        ends = [start + found.start() for found in _PAUSES.finditer(view[start:end])]
+    for cut in reversed(ends):
+        first, last = _trimmed(view, start, cut)
+        rest = view[cut:end].strip(_EDGES)
+        if tells_event(view[first:last], languages) and not _any(languages, "event_tag", rest):
+            return _statement(sentence, first, last, (MemoryType.EPISODE, None), explicit=explicit)
+    return None
+
+
+def _statement(sentence: _Sentence, start: int, end: int, kind: _Kind, *, explicit: bool) -> Statement:
+    """What is said between ``start`` and ``end`` of the plain sentence, as it was typed."""
+    first, last = sentence.plain.span(start, end)
+    typed, language = sentence.typed[first:last].strip(_EDGES), language_of(sentence.plain.text[start:end])
+    return Statement(text=typed, type=kind[0], slot=kind[1], explicit=explicit, language=language)
+
+
+def _clause(sentence: _Sentence, view: str, languages: Sequence[Language], explicit: bool) -> Statement | None:
+    """The lasting statement of the sentence: a preference or a fact."""
+    plain = sentence.plain.text
     start, end = _own_words(view, languages)
     polite = _polite(view[start:end], languages)
     if polite is not None:
@@ -142,9 +174,7 @@ def _read(sentence: _Sentence, languages: Sequence[Language], explicit_before: b
     kind = _kind(clause, languages, explicit=explicit, polite=polite is not None)
     if kind is None:
         return None
-    first, last = sentence.plain.span(start, end)
-    typed = sentence.typed[first:last].strip(_EDGES)
-    return Statement(text=typed, type=kind[0], slot=kind[1], explicit=explicit, language=language_of(clause))
+    return _statement(sentence, start, end, kind, explicit=explicit)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
@@ -232,9 +262,7 @@ def _asking(clause: str, languages: Sequence[Language]) -> int | None:
     return min(cuts) if cuts else None
 
 
-def _kind(
-    clause: str, languages: Sequence[Language], *, explicit: bool, polite: bool
-) -> tuple[MemoryType, str | None] | None:
+def _kind(clause: str, languages: Sequence[Language], *, explicit: bool, polite: bool) -> _Kind | None:
     view = lowered(masked(clause))
     if _any(languages, "others", view):
         return None

@@ -1,7 +1,7 @@
 -- name: recall.eligible
 -- Everything the caller may be reminded of for these purposes: their own, their accounts' and the organisation's, with
--- the similarity to the question where a vector exists. Always at least one row: it carries consent, and a null id when
--- there is nothing.
+-- the similarity to the question where a vector exists; if asked for, also episodes that nobody verified. Always at least
+-- one row: it carries consent, and a null id when there is nothing.
 select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.language, m.importance, m.trust,
        m.source_kind, m.conversation_id, m.source_erased, extract(epoch from m.effective_at)::float8 as effective_at,
        extract(epoch from m.confirmed_at)::float8 as confirmed_at,
@@ -13,7 +13,8 @@ left join memories m
         select a.account_id from account_members a
         where a.tenant_id = %(tenant_id)s and a.subject_id = %(subject_id)s) || array[%(subject_id)s, %(tenant_id)s])
     and m.purposes && %(purposes)s and m.status = 'active'
-    and m.type = any(%(types)s) and m.trust <> 'unverified' and (m.expires_at is null or m.expires_at > now())
+    and m.type = any(%(types)s) and (m.trust <> 'unverified' or %(unverified)s and m.type = 'episode')
+    and (m.expires_at is null or m.expires_at > now())
 left join memory_embeddings e
     on e.tenant_id = m.tenant_id and e.scope_id = m.scope_id and e.model_id = %(model_id)s
     and e.memory_id = m.id and e.version = m.version;
@@ -32,7 +33,8 @@ left join memories m
         select a.account_id from account_members a
         where a.tenant_id = %(tenant_id)s and a.subject_id = %(subject_id)s) || array[%(subject_id)s, %(tenant_id)s])
     and m.purposes && %(purposes)s and m.status = 'active'
-    and m.type = any(%(types)s) and m.trust <> 'unverified' and (m.expires_at is null or m.expires_at > now())
+    and m.type = any(%(types)s) and (m.trust <> 'unverified' or %(unverified)s and m.type = 'episode')
+    and (m.expires_at is null or m.expires_at > now())
 left join memory_embeddings e
     on e.tenant_id = m.tenant_id and e.scope_id = m.scope_id and e.model_id = %(model_id)s
     and e.memory_id = m.id and e.version = m.version
@@ -53,7 +55,8 @@ left join memories m
         select a.account_id from account_members a
         where a.tenant_id = %(tenant_id)s and a.subject_id = %(subject_id)s) || array[%(subject_id)s, %(tenant_id)s])
     and m.purposes && %(purposes)s and m.status not in ('deleted', 'withdrawn')
-    and m.type = any(%(types)s) and m.trust <> 'unverified' and m.recorded_at <= %(as_of)s
+    and m.type = any(%(types)s) and (m.trust <> 'unverified' or %(unverified)s and m.type = 'episode')
+    and m.recorded_at <= %(as_of)s
     and (m.retired_at is null or m.retired_at > %(as_of)s) and (m.expires_at is null or m.expires_at > %(as_of)s)
     and not exists (select from memories closed
                     where closed.tenant_id = m.tenant_id and closed.id = m.id and closed.status = 'deleted')

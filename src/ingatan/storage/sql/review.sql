@@ -37,10 +37,10 @@ set state = 'settled', payload = null, proposed_reasons = coalesce(proposed_reas
 where tenant_id = %(tenant_id)s and id = %(id)s and state = 'open';
 
 -- name: review.written_from
--- How many memories of the person were first written from this conversation.
+-- How many memories of the person, of these types, were first written from this conversation.
 select count(*)::integer as n from memories
 where tenant_id = %(tenant_id)s and scope = %(scope)s and scope_id = %(subject_id)s and version = 1
-  and conversation_id = %(conversation_id)s;
+  and type = any(%(types)s) and conversation_id = %(conversation_id)s;
 
 -- name: review.withdraw
 -- Its person takes it back; nothing of what was proposed stays.

@@ -97,12 +97,12 @@ where m.tenant_id = %(tenant_id)s and m.id = any(%(ids)s) and c.hidden_at is nul
       where s.tenant_id = c.tenant_id and s.conversation_id = c.id and not s.shared));
 
 -- name: sweep.written_from
--- How many memories these turns have given the person already: the other lane may have read them first.
+-- How many memories of these types these turns have given the person already: the other lane may have read them first.
 select count(distinct m.id)::integer as n
 from memories m
 join memory_evidence e on e.tenant_id = m.tenant_id and e.memory_id = m.id and e.version = m.version
 where m.tenant_id = %(tenant_id)s and m.scope = 'user' and m.scope_id = %(subject_id)s and m.version = 1
-  and e.message_id = any(%(ids)s);
+  and m.type = any(%(types)s) and e.message_id = any(%(ids)s);
 
 -- name: sweep.finish
 -- Move the watermark; only the holder of the newest fence can. One row or none.
