@@ -207,8 +207,12 @@ class Reviewer:
     ) -> list[Reviewed]:
         """Approve or reject each on its own, in the order given; one that cannot be decided stops no other.
 
-        Once each for the same ``key``: sent again, it decides what was not reached before.
+        Once each for the same ``key``: sent again, it decides what was not reached before. Raises KeyReused, before
+        anything is decided, where the key came with another body.
         """
+        if key is not None:
+            with self._database.write(reviewer) as connection:
+                idempotency.take(connection, reviewer, key, ids)
         found: list[Reviewed] = []
         for id in dict.fromkeys(ids):
             each = replace(key, route=f"{key.route}/{id}") if key is not None else None
@@ -302,8 +306,10 @@ def _announce(reasons: tuple[Reason, ...]) -> None:
 
 
 def _before(connection: Connection, reviewer: Principal, id: UUID, judgement: Judgement) -> Reviewed:
-    """What an earlier act with the same key came to."""
+    """What an earlier act with the same key came to. Raises Conflict where its verdict stands no more."""
     verdict = queue.verdict(connection, reviewer, id)
+    if (verdict.judgement, verdict.reviewer_id) != (judgement.value, reviewer.subject_id):
+        raise Conflict("An appeal reopened this after your verdict. Look at it again.", code="changed_meanwhile")
     return Reviewed(
         id=id,
         judgement=judgement,

@@ -450,6 +450,32 @@ def test_bulk_sent_again_with_its_key_answers_the_same(governed: Service) -> Non
     assert [item["decision"] for item in first["items"]] == ["accept", "accept"]
 
 
+def test_a_bulk_key_with_another_body_decides_nothing(governed: Service) -> None:
+    ana, rita = governed.client(), reviewer(governed)
+    first, second = (proposed(ana, text)["id"] for text in (TEA, "I like long walks by the sea."))
+    key = {"Idempotency-Key": "all"}
+    rita.post("/review/candidates/bulk", json={"ids": [first], "verdict": "approve"}, headers=key).raise_for_status()
+    for body in ({"ids": [second], "verdict": "approve"}, {"ids": [first, second], "verdict": "reject"}):
+        other = rita.post("/review/candidates/bulk", json=body, headers=key)
+        assert (other.status_code, other.json()["code"]) == (409, "idempotency_key_reused")
+    assert [item["id"] for item in queued(rita)] == [second]
+
+
+def test_a_verdict_that_an_appeal_reopened_is_not_answered_with_what_came_after(governed: Service) -> None:
+    ana, rita, rob = governed.client(), reviewer(governed), reviewer(governed, "rob")
+    id = proposed(ana, TEA)["id"]
+
+    def reject() -> httpx.Response:
+        return rita.post(f"/review/candidates/{id}/reject", json={}, headers={"Idempotency-Key": "once"})
+
+    assert reject().status_code == 200
+    ana.post(f"/candidates/{id}/appeal", json={"text": TEA}).raise_for_status()
+    assert (reject().status_code, reject().json()["code"]) == (409, "changed_meanwhile")
+    rob.post(f"/review/candidates/{id}/approve", json={}).raise_for_status()
+    assert (reject().status_code, reject().json()["code"]) == (409, "changed_meanwhile")
+    assert [item["text"] for item in governed.remembered(ana)] == [TEA]
+
+
 def test_two_at_once_with_one_key_decide_once(governed: Service) -> None:
     ana, rita = governed.client(), reviewer(governed)
     id = proposed(ana, TEA)["id"]

@@ -168,8 +168,10 @@ def take(connection: Connection, reviewer: Principal, id: UUID) -> tuple[Waiting
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a reviewer decided on one candidate, and what came of it."""
+    """What was decided on one candidate, and what came of it; without ``judgement`` while it waits, again or yet."""
 
+    judgement: str | None
+    reviewer_id: UUID | None
     decision: Outcome
     reasons: tuple[str, ...]
     memory_id: UUID | None
@@ -177,11 +179,13 @@ class Verdict:
 
 
 def verdict(connection: Connection, reviewer: Principal, id: UUID) -> Verdict:
-    """What came of a candidate that was decided on. Raises NotFound where it was erased since."""
+    """What came of a candidate. Raises NotFound where it was erased since."""
     row = connection.one("review.get", tenant_id=reviewer.tenant_id, id=id)
     if row is None:
         raise NotFound("What this key decided on has been erased.")
     return Verdict(
+        judgement=row.verdict,
+        reviewer_id=row.reviewer_id,
         decision=Outcome(row.decision),
         reasons=tuple(row.reasons),
         memory_id=row.memory_id,

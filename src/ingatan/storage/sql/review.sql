@@ -16,7 +16,8 @@ order by created_at, id limit %(limit)s;
 -- name: review.get
 -- One candidate of the tenant, whatever became of it; with what it proposes only while it waits.
 select id, subject_id, writer_id, scope, type, decision, reasons, policy_version, source_kind, source_id, batch_id,
-       created_at, expires_at, appealed_at, appeal_note, state, payload, verdict, reviewed_at, memory_id
+       created_at, expires_at, appealed_at, appeal_note, state, payload, verdict, reviewer_id, reviewed_at,
+       memory_id
 from candidates where tenant_id = %(tenant_id)s and id = %(id)s;
 
 -- name: review.excerpts
