@@ -25,6 +25,11 @@ IN_THREE = (
     "Minggu lalu saya sudah telepon soal pesanan 12",
     "Tuần trước tôi đã gọi hỏi về đơn hàng số 12",
 )
+IN_PASSING = (
+    "I already called about order 12 last week",
+    "Minggu lalu saya juga sudah telepon soal pesanan 12",
+    "Tuần trước tôi cũng đã gọi hỏi về đơn hàng số 12",
+)
 
 
 def recalled(client: httpx.Client, query: str = "What about order 12?", **more: Any) -> list[dict[str, Any]]:
@@ -144,6 +149,48 @@ def test_it_is_erased_like_anything_else_and_does_not_come_back(service: Service
     ana.delete("/memories").raise_for_status()
     service.sweep(minutes=62)
     assert service.remembered(ana) == recalled(ana, unverified_episodes=True) == []
+
+
+@pytest.mark.parametrize(("said", "again"), list(zip(IN_THREE, IN_PASSING, strict=True)))
+def test_told_in_passing_words_it_stays_away_too(service: Service, said: str, again: str) -> None:
+    """What was never to be remembered again, or was erased, is the same event with a word like "already" in it."""
+    ana, bea = service.client(), service.client("bea")
+    for client in (ana, bea):
+        service.say(client, f"{said}.")
+    service.sweep()
+    service.say(bea, f"{again}.")
+    for client, wish in ((ana, {"never_again": "true"}), (bea, {})):
+        [row] = service.remembered(client)
+        client.delete(f"/memories/{row['id']}", params=wish).raise_for_status()
+    service.say(ana, f"{again}.")
+    service.sweep(minutes=62)
+    assert service.remembered(ana) == service.remembered(bea) == []
+    reasons = [client.get("/candidates").json()["items"][0]["reasons"] for client in (ana, bea)]
+    assert reasons == [["never_again"], ["erased_before"]]
+
+
+def test_an_event_without_a_type_is_an_event(service: Service) -> None:
+    """Whether stated directly or cited from a turn: told as a fact it would be refused."""
+    ana = service.client()
+    answer = ana.post("/candidates", json={"text": EVENT, "source": {"kind": "self"}}).raise_for_status().json()
+    assert (answer["decision"], answer["reasons"]) == ("accept", ["accepted"])
+    assert [(row["type"], row["trust"]) for row in service.remembered(ana)] == [("episode", "unverified")]
+    id = service.say(ana, "I called about order 13 last week.")
+    [turn] = ana.get(f"/conversations/{id}/messages").json()["items"]
+    source = {"kind": "turn", "conversation_id": id, "message_ids": [turn["id"]]}
+    body = {"text": "I called about order 13 last week", "quote": "I called about order 13 last week", "source": source}
+    assert ana.post("/candidates", json=body).raise_for_status().json()["decision"] == "accept"
+    assert texts(service, ana, "episode") == [EVENT, "I called about order 13 last week"]
+
+
+def test_no_claim_becomes_an_event_by_a_correction(service: Service) -> None:
+    ana = service.client()
+    service.say(ana, EVENT)
+    service.sweep()
+    [row] = service.remembered(ana)
+    answer = ana.patch(f"/memories/{row['id']}", json={"text": "I was informed that my case 12 has priority"})
+    assert (answer.status_code, answer.json()["reasons"]) == (422, ["not_a_statement"])
+    assert texts(service, ana) == [EVENT]
 
 
 def test_it_is_forgotten_when_its_person_says_so(service: Service) -> None:

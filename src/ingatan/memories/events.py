@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from ingatan.languages import CODES, Language, load
 from ingatan.languages.sentences import lowered, masked
 
 EVENTS_MAX = 10
 """Events proposed per conversation, or in one reply of a model; they are outside S1's caps."""
-_SPEAKS_AGAINST = ("event_not", "event_private", "others", "conditional", "standing_sure", "laughter", "guess", "doubt")
+_CLAIM = "event_claim"
+_SPEAKS_AGAINST = (
+    _CLAIM, "event_not", "event_private", "others", "conditional", "standing_sure", "laughter", "guess", "doubt",
+)  # fmt: skip
 _ABOUT = ("event_handled", "event_papers", "event_own_office", "event_place")
 _TOKEN = re.compile(r"[^\s,;:!?()\"'…]+(?:'[a-z]+)?")
 _SHORTENED = re.compile(r"\b(i|we)'(?:ve|d)\b")
@@ -24,18 +28,26 @@ _SHORTENED = re.compile(r"\b(i|we)'(?:ve|d)\b")
 def tells_event(clause: str, languages: Sequence[Language]) -> bool:
     """Whether ``clause``, in which nothing is asked, tells such an event in ``languages``."""
     found = _Found(lowered(masked(clause)), languages)
-    if not found.any(*_ABOUT):
-        return False
-    for past, dated, concerns in _KINDS:
-        if (found.any(past) or (found.any(dated) and found.any("event_time"))) and concerns(found):
-            return not found.any(*_SPEAKS_AGAINST)
-    return False
+    return found.happened() and not found.any(*_SPEAKS_AGAINST)
+
+
+def claims(text: str, *, happened: bool) -> bool:
+    """Whether ``text`` says that somebody approved or allowed something, or put the person before others, in any
+    language; with ``happened`` only where it would tell an event but for that."""
+    found = _Found(lowered(masked(text)), [load(code) for code in CODES])
+    return found.any(_CLAIM) and (not happened or found.happened())
 
 
 def same_event(one: str, other: str) -> bool:
     """Whether two clauses tell one event: the same words, numbers included, in the same order, but for where the time
     stands and for words like "already". Unsure is different."""
     return _told(one) == _told(other)
+
+
+@cache
+def passing() -> frozenset[str]:
+    """The words that may stand in one telling of an event and not in another, lowered, over all languages."""
+    return frozenset(word for code in CODES for word in load(code).lists["event_filler"])
 
 
 class _Found:
@@ -47,6 +59,15 @@ class _Found:
 
     def any(self, *names: str) -> bool:
         return any(language.search(name, self._view) is not None for name in names for language in self._languages)
+
+    def happened(self) -> bool:
+        """It has the form of such an event, whatever speaks against it."""
+        if not self.any(*_ABOUT):
+            return False
+        return any(
+            (self.any(past) or (self.any(dated) and self.any("event_time"))) and concerns(self)
+            for past, dated, concerns in _KINDS
+        )
 
     def handled(self) -> bool:
         """It is about what an organisation handles, by its name, its number or the office."""
@@ -79,5 +100,4 @@ def _told(clause: str) -> tuple[list[str], list[str]]:
         if found is not None:
             view, when = f"{view[: found.start]} {view[found.end :]}", view[found.start : found.end]
             break
-    passing = {word for code in CODES for word in load(code).lists["event_filler"]}
-    return [word for each in _TOKEN.findall(view) if (word := each.rstrip(".")) not in passing], when.split()
+    return [word for each in _TOKEN.findall(view) if (word := each.rstrip(".")) not in passing()], when.split()

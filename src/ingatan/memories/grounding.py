@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+from ingatan.memories.events import claims
 from ingatan.memories.interests import TURNS_MIN, named_topic, regulated
 from ingatan.memories.statement import is_statement, stated
 from ingatan.memories.statements import statements
@@ -39,7 +40,8 @@ def ground(candidate: Candidate, turns: Mapping[UUID, Turn]) -> Grounding:
     quotes = tuple(evidence.quote for evidence in candidate.evidence)
     if candidate.source is SourceKind.SELF and candidate.operation is not Operation.DELETE:
         about_oneself = candidate.scope is Scope.USER and candidate.type is not MemoryType.EPISODE
-        if (about_oneself and not _told(candidate.text)) or _asks(candidate.text):
+        claimed = claims(candidate.text, happened=candidate.type is not MemoryType.EPISODE)
+        if (about_oneself and not _told(candidate.text)) or claimed or _asks(candidate.text):
             return Grounding(reason=Reason.NOT_A_STATEMENT)
     return Grounding(text=candidate.text, quotes=quotes or (candidate.text,))
 
@@ -103,6 +105,8 @@ def _said(turn: str, quote: str) -> bool:
     found = statements(turn)
     if any(quote in each.text or each.text in quote for each in found if each.type is MemoryType.EPISODE):
         return False  # what was told as an event is nothing lasting
+    if claims(quote, happened=True):
+        return False  # nor is what would be one, but for what somebody is said to have allowed
     if any(each.text == quote for each in found if each.operation is not Operation.DELETE):
         return True
     if any(quote in (each.said or each.text) for each in found if each.operation is Operation.DELETE):

@@ -32,6 +32,8 @@ IMPORTANCE = 0.7
 def type_of(text: str) -> MemoryType:
     """What a person states of themself: as the rules read it, and where they read nothing as it most resembles."""
     read = {found.type for found in statements(text) if found.operation is not Operation.DELETE}
+    if read == {MemoryType.EPISODE}:
+        return MemoryType.EPISODE
     if read:
         return MemoryType.PREFERENCE if MemoryType.PREFERENCE in read else MemoryType.FACT
     return MemoryType.PREFERENCE if wishes(readable(text)) else MemoryType.FACT
