@@ -34,7 +34,7 @@ WISHED = frozenset({"preference", "standing_preference"})
 STRENGTH = 16.0
 """The inverse of the L2 penalty."""
 FOLDS = 10
-STEERS_WRONG_MAX = 0.004
+STEERS_WRONG_MAX = 0.002
 """Of what people may say, so much may seem to steer."""
 LEVELS = 127
 

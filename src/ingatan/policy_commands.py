@@ -58,10 +58,10 @@ class PolicyCommands:
     def check(self, file: File, as_json: AsJson = False) -> None:
         """Say whether a document is valid, and what to change where it is not."""
         with self.explained():
-            from ingatan.memories import policy_versions  # noqa: PLC0415 - --help is quick without
+            from ingatan.memories import policies  # noqa: PLC0415 - --help is quick without
 
             document = _read(file)
-            digest = policy_versions.fingerprint(document)
+            digest = policies.fingerprint(document)
             summary = f"Valid: profile {document.profile}, {digest[:12]}."
             self.say(summary, {"valid": True, "sha256": digest}, as_json)
 

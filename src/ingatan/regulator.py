@@ -13,13 +13,12 @@ from uuid import UUID
 
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.errors import Outdated
-from ingatan.memories import agreement, alerts, policies, policy_versions
+from ingatan.memories import agreement, alerts, policies
 from ingatan.memories.agreement import Agreement, Compared
 from ingatan.memories.alerts import Alert
 from ingatan.memories.decisions import Judgement
-from ingatan.memories.policies import Policies
+from ingatan.memories.policies import Policies, PolicyVersion
 from ingatan.memories.policy_document import PolicyDocument
-from ingatan.memories.policy_versions import PolicyVersion
 from ingatan.settings import PolicySettings
 from ingatan.storage.database import Connection, Database, Power
 from ingatan.telemetry import Event, event
@@ -75,12 +74,12 @@ class Regulator:
         with self._database.read(caller) as connection:
             if number == policies.SHIPPED:
                 return self._shipped(connection, caller)
-            return policy_versions.get(connection, caller, number)
+            return policies.get(connection, caller, number)
 
     def history(self, caller: Principal, *, before: int | None, limit: int) -> list[PolicyVersion]:
         """The tenant's own versions, newest first."""
         with self._database.read(caller) as connection:
-            return policy_versions.page(connection, caller, before=before, limit=limit)
+            return policies.page(connection, caller, before=before, limit=limit)
 
     def set(self, administrator: Principal, document: PolicyDocument, *, expected: int | None = None) -> PolicyVersion:
         """Govern the tenant by ``document`` from the next act on; nothing happens where the newest says the same.
@@ -88,8 +87,8 @@ class Regulator:
         Raises Outdated where ``expected`` is not the version in force, or another was made at the same moment.
         """
         with self._database.write(administrator, power=Power.ADMIN) as connection:
-            newest = policy_versions.newest(connection, administrator)
-            number = policy_versions.number_of(newest)
+            newest = policies.newest(connection, administrator)
+            number = policies.number_of(newest)
             if expected is not None and expected != number:
                 raise _outdated(number)
             if newest is not None and newest.document == document:
@@ -100,7 +99,7 @@ class Regulator:
                 made_by=administrator.subject_id,
                 made_at=datetime.now(UTC),
             )
-            if not policy_versions.add(connection, administrator, made.number, document):
+            if not policies.add(connection, administrator, made.number, document):
                 raise _outdated(made.number)
             details = {"version": made.number, "sha256": made.sha256, "profile": document.profile}
             entry = Entry(action=AuditAction.POLICY_CHANGED, entity_type="policy", details=details)
@@ -148,7 +147,7 @@ class Regulator:
         return found
 
     def _in_force(self, connection: Connection, caller: Principal) -> PolicyVersion:
-        return policy_versions.newest(connection, caller) or self._shipped(connection, caller)
+        return policies.newest(connection, caller) or self._shipped(connection, caller)
 
     def _shipped(self, connection: Connection, caller: Principal) -> PolicyVersion:
         document = self._known.at(connection, caller, policies.SHIPPED)

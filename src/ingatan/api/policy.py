@@ -16,9 +16,8 @@ from ingatan.api.bodies import Said
 from ingatan.api.callers import Running, needs
 from ingatan.errors import BadRequest, TooLarge
 from ingatan.memories import alerts, policy_document
-from ingatan.memories.policies import SHIPPED
+from ingatan.memories.policies import SHIPPED, PolicyVersion
 from ingatan.memories.policy_document import CHARACTERS_MAX, PolicyDocument
-from ingatan.memories.policy_versions import PolicyVersion
 from ingatan.storage.database import Power
 from ingatan.types import AlertKind, Principal, Role
 

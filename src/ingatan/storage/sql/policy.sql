@@ -1,7 +1,3 @@
--- name: policy.get
--- One version of a tenant's policy document.
-select document from policy_versions where tenant_id = %(tenant_id)s and version = %(version)s;
-
 -- name: policy.newest
 -- The version in force of a tenant's own documents, or none.
 select version, document, made_by, made_at from policy_versions
