@@ -27,6 +27,7 @@ from ingatan.memories.recall import (
     eligible,
     eligible_then,
     fit,
+    keeps_any,
     rank,
     with_similarities,
 )
@@ -169,16 +170,19 @@ class RecallGateway:
             event(Event.RECALL_DEGRADED, level="warning", count=len(found.rows))
         return Packet(
             memories=chosen,
-            notes=(*self._before(question, found), *notes, *self._after(question, found)),
+            notes=(*self._before(principal, question, found), *notes, *self._after(question, found)),
             degraded=question.degraded,
             conflicts=tuple(conflict for conflict in contests if not {*ids}.isdisjoint(conflict.memory_ids)),
         )
 
-    def _before(self, question: Question, found: Eligible) -> tuple[Note, ...]:
-        """What is said first: of which time this is, and whether there was anything at all."""
+    def _before(self, principal: Principal, question: Question, found: Eligible) -> tuple[Note, ...]:
+        """What is said first: of which time this is, and whether there was anything at all.
+
+        Where something is kept that this question may not use, nothing is said of it, and not that there is nothing.
+        """
         if question.as_of is not None:
             return (Note.AS_OF,) if found.rows else (Note.AS_OF, Note.NOTHING_SAVED_THEN)
-        return () if found.rows else (Note.NOTHING_SAVED,)
+        return () if found.rows or keeps_any(self._database, principal) else (Note.NOTHING_SAVED,)
 
     def _after(self, question: Question, found: Eligible) -> tuple[Note, ...]:
         """What is said last: what may be missing."""

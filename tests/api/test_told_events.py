@@ -289,3 +289,15 @@ def test_a_model_makes_no_event_of_what_the_rules_do_not_read_as_one(modelled: S
     )
     assert modelled.sweep().written == 0
     assert modelled.remembered(ana) == []
+
+
+def test_nothing_saved_is_not_said_where_only_an_event_is_kept(service: Service) -> None:
+    ana, bo = service.client(), service.client("bo")
+    service.say(ana, f"{EVENT}.")
+    service.sweep()
+
+    def notes(client: httpx.Client) -> str:
+        return str(client.post("/recall", json={"query": "What do you know of me?"}).raise_for_status().json())
+
+    assert "nothing_saved_yet" in notes(bo)
+    assert "nothing_saved_yet" not in notes(ana)

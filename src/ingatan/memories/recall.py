@@ -116,6 +116,14 @@ def eligible_then(
     return _found(rows)
 
 
+def keeps_any(database: Database, principal: Principal) -> bool:
+    """Whether anything of the caller's own is kept, also what this question may not use."""
+    [row] = database.fetch(
+        principal, "recall.keeps_any", tenant_id=principal.tenant_id, subject_id=principal.subject_id
+    )
+    return bool(row.any)
+
+
 def _found(rows: Sequence[Any]) -> Eligible:
     consent = rows[0].consent if rows else "unset"
     return Eligible(consent, [row for row in rows if row.id is not None])

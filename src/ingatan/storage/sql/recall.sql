@@ -1,7 +1,7 @@
 -- name: recall.eligible
 -- Everything the caller may be reminded of for these purposes: their own, their accounts' and the organisation's, with
--- the similarity to the question where a vector exists; if asked for, also episodes that nobody verified. Always at least
--- one row: it carries consent, and a null id when there is nothing.
+-- the similarity to the question where a vector exists; if asked for, also what they told of events that nobody verified.
+-- Always at least one row: it carries consent, and a null id when there is nothing.
 select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.language, m.importance, m.trust,
        m.source_kind, m.conversation_id, m.source_erased, extract(epoch from m.effective_at)::float8 as effective_at,
        extract(epoch from m.confirmed_at)::float8 as confirmed_at,
@@ -13,7 +13,8 @@ left join memories m
         select a.account_id from account_members a
         where a.tenant_id = %(tenant_id)s and a.subject_id = %(subject_id)s) || array[%(subject_id)s, %(tenant_id)s])
     and m.purposes && %(purposes)s and m.status = 'active'
-    and m.type = any(%(types)s) and (m.trust <> 'unverified' or %(unverified)s and m.type = 'episode')
+    and m.type = any(%(types)s) and (m.trust <> 'unverified'
+         or %(unverified)s and m.type = 'episode' and m.scope = 'user' and m.source_kind in ('turn', 'self'))
     and (m.expires_at is null or m.expires_at > now())
 left join memory_embeddings e
     on e.tenant_id = m.tenant_id and e.scope_id = m.scope_id and e.model_id = %(model_id)s
@@ -33,7 +34,8 @@ left join memories m
         select a.account_id from account_members a
         where a.tenant_id = %(tenant_id)s and a.subject_id = %(subject_id)s) || array[%(subject_id)s, %(tenant_id)s])
     and m.purposes && %(purposes)s and m.status = 'active'
-    and m.type = any(%(types)s) and (m.trust <> 'unverified' or %(unverified)s and m.type = 'episode')
+    and m.type = any(%(types)s) and (m.trust <> 'unverified'
+         or %(unverified)s and m.type = 'episode' and m.scope = 'user' and m.source_kind in ('turn', 'self'))
     and (m.expires_at is null or m.expires_at > now())
 left join memory_embeddings e
     on e.tenant_id = m.tenant_id and e.scope_id = m.scope_id and e.model_id = %(model_id)s
@@ -55,7 +57,8 @@ left join memories m
         select a.account_id from account_members a
         where a.tenant_id = %(tenant_id)s and a.subject_id = %(subject_id)s) || array[%(subject_id)s, %(tenant_id)s])
     and m.purposes && %(purposes)s and m.status not in ('deleted', 'withdrawn')
-    and m.type = any(%(types)s) and (m.trust <> 'unverified' or %(unverified)s and m.type = 'episode')
+    and m.type = any(%(types)s) and (m.trust <> 'unverified'
+         or %(unverified)s and m.type = 'episode' and m.scope = 'user' and m.source_kind in ('turn', 'self'))
     and m.recorded_at <= %(as_of)s
     and (m.retired_at is null or m.retired_at > %(as_of)s) and (m.expires_at is null or m.expires_at > %(as_of)s)
     and not exists (select from memories closed
@@ -64,3 +67,10 @@ left join memory_embeddings e
     on e.tenant_id = m.tenant_id and e.scope_id = m.scope_id and e.model_id = %(model_id)s
     and e.memory_id = m.id and e.version = m.version
 left join memory_uses u on u.tenant_id = m.tenant_id and u.memory_id = m.id;
+
+-- name: recall.keeps_any
+-- Whether anything at all is kept of the caller's own, for whatever purpose and however sure.
+select exists (
+    select from memories m
+    where m.tenant_id = %(tenant_id)s and m.scope_id = %(subject_id)s and m.status = 'active'
+      and (m.expires_at is null or m.expires_at > now())) as any;
