@@ -14,7 +14,7 @@ _ENGLISH = re.compile(
     r"(?:got(?: an?| the| rid| back| into| used| hold| to)|been \w+ing\b|tried|moved (?:to|from|into|back|house)"
     r"|started|finished|bought|switched|swapped|learned|learnt|built|took up|gave up|joined|signed up|grew up|repaired"
     r"|working (?:on|at|as|in|from)|living in|learning|reading|studying|training for|planning (?:to|a)|looking for"
-    r"|trying to|thinking about|used to \w+|can't stand|don't like|back from|back (?:in|to)) "
+    r"|trying to|used to \w+|can't stand|don't like|back from|back (?:in|to)) "
     r"(?!(?:by the|that|you|your|the user|users)\b)"
     r"|(?:most|on most|some|on) (?:evenings|mornings|weekends|afternoons|sundays|saturdays|lunch breaks) "
 )

@@ -148,7 +148,9 @@ def is_wish(text: str) -> bool:
         return False
     if _occasion().match(folded):
         return True
-    if not _ERRAND.match(folded) and not _NOW.search(folded) and _recurs(folded, found):
+    if _NOW.search(folded):
+        return False
+    if not _ERRAND.match(folded) and _recurs(folded, found):
         return True
     if len(found) > FRAGMENT_WORDS_MAX or pattern("task").match(folded):
         return False
