@@ -1,4 +1,4 @@
-"""Whether a sentence in which the writer leaves themself out, or is one letter, speaks of them: "got the keys last week",
+"""Whether a sentence in which the writer leaves themself out, or is one letter, speaks of them: "got the keys",
 "sawah yang kugarap", "e đang học". Asked only of what a person proposes about themself: in chat such words may be
 anybody's."""
 
@@ -20,7 +20,7 @@ _ENGLISH = re.compile(
 )
 _INDONESIAN = re.compile(
     r"\b(?:yang|bisa|sudah|udah|selalu|sering|masih|biasa|biasanya|mau|akan|lagi|baru|dan|tiap hari|setiap hari) "
-    r"ku(?!asa|at\b|cing|da|e\b|ku\b|lit|liah|ning|nci|nung|nyit|ota|pon|ra|rang|rir|rma|rsi|rsus|tub|alit|antit|bis\b"
+    r"ku(?!asa|at\b|cing|da|e\b|ku\b|lit|liah|ning|nci|nung|nyit|ota|pon|ra\b|rang|rir|rma|rsi|rsus|tub|alit|antit|bis\b"
     r"|bus|bik|dapan|lkas|liner|man|muh|no\b|rikulum|rban|is\b|itansi|ltur|artal|du\b|kuh|esioner|mpul)[a-z]{3,}"
     r"|, ku(?:jahit|buat|pakai|tanam|rawat|cat|beli|jual|baca|tulis|ambil|simpan|masak)\w*"
     r"|^(?:lagi|sedang|baru|baru aja|baru saja|habis|abis|masih|udah|sudah|biasanya) (?:belajar|nulis|bikin|baca|nyoba"
@@ -32,7 +32,8 @@ _VIETNAMESE = re.compile(
     r"|dung|đã|da|học|hoc|ở|o|thường|thuong|sống|song|chạy|chay|nuôi|nuoi|trồng|trong|ghét|ghet|biết|biet|viết|viet"
     r"|bán|ban|phụ|phu|tự|tu|sẽ|se|là|la)(?!\w)"
     r"|(?<!\w)(?:của|cua|nhà|nha|giúp|giup|cho) [et](?!\w)"
-    r"|^(?:đang|mới|vừa|dạo này) (?:học|tập|làm|mua|chuyển|đổi|ôn|viết|đọc|tìm|cấu hình|tự|nuôi|trồng|sửa|dọn|lắp)(?!\w)"
+    r"|^(?:đang|mới|vừa|dạo này) (?:học|tập|làm|mua|chuyển|đổi|ôn|viết|đọc|tìm|cấu hình|tự|nuôi|trồng|sửa|dọn"
+    r"|lắp)(?!\w)"
     r"|^(?:ruộng|vườn|ao|đàn \w+|giá sách|tủ \w+|bếp|sân|ban công|mèo|chó|gà|xe) (?:ở )?nhà"
     r"(?! (?:nước|hàng|trường|máy|người|ông|bà|anh|chị)\b)(?!\w)"
 )

@@ -32,8 +32,8 @@ _NOW = re.compile(
 """What is at hand: asked about it is a task for now."""
 
 _ERRAND = re.compile(
-    r"(?:(?:please|pls|tolong|mohon|xin|hãy) )?(?:(?:write|make|draft|compose|prepare|create|generate|send|get|find|book"
-    r"|buy|order|pay|call|email|run me a|give me the \w+$|tell me the \w+$|show me the \w+$) (?!no\b)"
+    r"(?:(?:please|pls|tolong|mohon|xin|hãy) )?(?:(?:write|make|draft|compose|prepare|create|generate|send|get|find"
+    r"|book|buy|order|pay|call|email|run me a|give me the \w+$|tell me the \w+$|show me the \w+$) (?!no\b)"
     r"|(?:summari[sz]e|describe|check|compare|explain) (?:the|my|our) (?:\w+ )?(?:report|document|text|letter|minutes"
     r"|article|file|contract|email|paper|table|budget|situation|problem|error)\b"
     r"|(?:translate|dịch|soạn|gửi|tìm|đặt|mua|gọi cho|buatkan|bikinin|bikinkan|kirim\w*|cari\w*|pesan\w*|hitung\w*"
@@ -79,7 +79,7 @@ def _topic() -> re.Pattern[str]:
 @cache
 def _topic_unmarked() -> re.Pattern[str]:
     """A subject matter, "thì" and what is to be done about it, in Vietnamese typed without marks."""
-    acts = "|".join(sorted({re.escape(unaccent(act)) for act in listed("topic_act") if unaccent(act) != act}))
+    acts = "|".join(sorted({re.escape(unaccent(act)) for act in listed("topic_act")}))
     return re.compile(rf"[^.!?;:]{{2,80}}? thi (?:nho |cu |hay |luon |chi )?(?:{acts})(?!\w)")
 
 
@@ -126,10 +126,10 @@ _ORDER = re.compile(
 """In which order things come, by name only: "forms first, fees after them"."""
 
 _FOR_A_TOOL = re.compile(
-    r"(?:write|give|use|show|viết|dùng|đưa|tulis|pakai|beri) (?:\w+ )?(?:commands|queries|snippets|formulas|scripts|lệnh"
-    r"|câu lệnh|đoạn mã|truy vấn|công thức|perintah|kueri|rumus|contoh kode) (?:[\w.]+ ){0,3}?(?:for|in|with|cho|với|bằng"
-    r"|theo|untuk|dengan|dalam) (?:macos|windows|linux|ubuntu|debian|zsh|bash|fish|powershell|excel|libreoffice|calc"
-    r"|google sheets|postgres\w*|mysql|sqlite|python|typescript|javascript|kotlin|swift|rust|go)\b"
+    r"(?:write|give|use|show|viết|dùng|đưa|tulis|pakai|beri) (?:\w+ )?(?:commands|queries|snippets|formulas|scripts"
+    r"|lệnh|câu lệnh|đoạn mã|truy vấn|công thức|perintah|kueri|rumus|contoh kode) (?:[\w.]+ ){0,3}?(?:for|in|with|cho"
+    r"|với|bằng|theo|untuk|dengan|dalam) (?:macos|windows|linux|ubuntu|debian|zsh|bash|fish|powershell|excel"
+    r"|libreoffice|calc|google sheets|postgres\w*|mysql|sqlite|python|typescript|javascript|kotlin|swift|rust|go)\b"
 )
 """For which tool code is written."""
 
@@ -150,7 +150,7 @@ def is_wish(text: str) -> bool:
         return True
     if _NOW.search(folded):
         return False
-    if not _ERRAND.match(folded) and _recurs(folded, found):
+    if _FOR_A_TOOL.match(folded) or (not _ERRAND.match(folded) and _recurs(folded, found)):
         return True
     if len(found) > FRAGMENT_WORDS_MAX or pattern("task").match(folded):
         return False
@@ -159,7 +159,7 @@ def is_wish(text: str) -> bool:
 
 def _recurs(folded: str, found: list[str]) -> bool:
     """Whether it asks for something about a kind of thing, rather than about one."""
-    asks = (_topic(), _manner(), _ORDER, _FOR_A_TOOL)
+    asks = (_topic(), _manner(), _ORDER)
     if any(each.match(folded) for each in asks) or (unaccent(folded) == folded and _topic_unmarked().match(folded)):
         return True
     shaped = _shape().match(folded)

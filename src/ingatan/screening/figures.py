@@ -121,8 +121,8 @@ def _port() -> re.Pattern[str]:
 def _room() -> re.Pattern[str]:
     """The number of a room, where nothing is said of opening it."""
     return re.compile(
-        r"(?<!\w)(?:ruang(?:an)?|gudang|kamar|gedung|room|kho|phòng|phong)(?: \w+){0,3} (?:nomor|no\.?|number|số|so) \d{1,4}"
-        r"(?!\w)(?!.{0,60}(?:buka|kunci|kode|unlock|open|code|mở|khóa|mã))"
+        r"(?<!\w)(?:ruang(?:an)?|gudang|kamar|gedung|room|kho|phòng|phong)(?: \w+){0,3} (?:nomor|no\.?|number|số|so)"
+        r" \d{1,4}(?!\w)(?!.{0,60}(?:buka|kunci|kode|unlock|open|code|mở|khóa|mã))"
     )
 
 

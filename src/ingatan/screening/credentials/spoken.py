@@ -28,7 +28,9 @@ def _spoken() -> re.Pattern[str]:
         r"|pass(?! (?:an?|the|over|on|by|through|along|me|in|out|it|to|from|that|every|my|our|all|down)\b))"
     )
     me = r"(?:my|our|mine|saya|aku|gue|gua|gw|sy|ku|kantor|tôi|toi|mình|minh|em|tui|tớ|của)"
-    not_yet = r"(?!(?:about to|due|missing|required|needed|invalid|expired|expiring|rotated|wajib|diperlukan|hết hạn)\b)"
+    not_yet = (
+        r"(?!(?:about to|due|missing|required|needed|invalid|expired|expiring|rotated|wajib|diperlukan|hết hạn)\b)"
+    )
     value = r"(?=\S{0,64}?[\d#@$!%^&*_+~=])[^\s,;]{3}"
     return re.compile(
         r"\b(?:code|combination|kode|mã)\s(?:for|to|of|untuk|buat|brankas|pintu|cho|két|cửa)\s(?:\S+\s){0,5}?\S{0,8}\d{3}"
