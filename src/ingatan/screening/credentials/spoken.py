@@ -36,7 +36,7 @@ def _spoken() -> re.Pattern[str]:
         r"\b(?:code|combination|kode|mã)\s(?:for|to|of|untuk|buat|brankas|pintu|cho|két|cửa)\s(?:\S+\s){0,5}?\S{0,8}\d{3}"
         rf"|\b(?:my|our)\s(?:\S+\s){{0,4}}?{secret}\b(?! (?:manager|policy|policies|rules|reset tool|generator"
         rf"|form))"
-        rf"|\b{secret}(?:(?<!kata kunci)nya|ku)\b|\b{secret}\s(?:[^\s,;]+\s){{0,3}}?{me}\b"
+        rf"|\b{secret}(?:(?<!kata kunci)nya|ku)\b|\b{secret}\s(?:(?!as\b)[^\s,;]+\s){{0,3}}?{me}\b"
         rf"|\b{secret}\b\s?(?:(?:is|was|are|be|=|:|adalah|là|la|ialah|yaitu|itu|nya|-|→)\s?)+{not_yet}\S"
         rf"|\b{secret}\b[\s:=]+(?:\S+\s){{0,7}}?{value}"
         rf"|(?<!\S)\S{{3,64}}\s(?:is|adalah|là|itu|was)\s(?:\S+\s){{0,3}}?{secret}\b"
