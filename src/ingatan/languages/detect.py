@@ -45,7 +45,8 @@ def present(text: str) -> tuple[str, ...]:
     if best == 0:
         return ("en",)
     ranked = sorted(CODES, key=lambda code: (-scores[code], CODES.index(code)))
-    return tuple(code for code in ranked if scores[code] >= max(0.5, PRESENT_SHARE * best))
+    found_in = tuple(code for code in ranked if scores[code] >= max(0.5, PRESENT_SHARE * best))
+    return found_in or tuple(ranked[:1])  # of one word that all three share
 
 
 def language_of(text: str) -> str:

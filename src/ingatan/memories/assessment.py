@@ -94,8 +94,9 @@ def _reasons(text: str, quotes: Sequence[str], *, language: str, recurring: bool
 
 
 def _without(reasons: tuple[Reason, ...], source: SourceKind, kind: MemoryType) -> tuple[Reason, ...]:
-    """``reasons`` but for what its source may say, or what may be said because it is told as a thing that happened."""
-    allowed = frozenset({Reason.NOT_A_STATEMENT}) if kind is MemoryType.EPISODE else frozenset[Reason]()
+    """``reasons`` but for what its source may say, or what a person may tell as a thing that happened."""
+    direct = source is SourceKind.SELF or kind is MemoryType.EPISODE  # in chat a passing event is no lasting fact
+    allowed = frozenset({Reason.NOT_A_STATEMENT}) if direct else frozenset[Reason]()
     if source in (SourceKind.EVENT, SourceKind.DOCUMENT):
         allowed = _OF_RECORD
     return tuple(reason for reason in reasons if reason not in allowed)

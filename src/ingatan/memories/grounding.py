@@ -12,6 +12,7 @@ from ingatan.memories.interests import TURNS_MIN, named_topic, regulated
 from ingatan.memories.statement import is_statement, stated
 from ingatan.memories.statements import statements
 from ingatan.memories.support import licensed, recurring
+from ingatan.memories.unsaid import speaks_of_oneself
 from ingatan.memories.wishes import is_wish
 from ingatan.text import visible
 from ingatan.types import Candidate, MemoryType, MessageRole, Operation, Reason, Scope, SourceKind, Turn
@@ -116,14 +117,15 @@ def _said(turn: str, quote: str) -> bool:
 
 def _told(text: str) -> bool:
     """Whether a person who proposes ``text`` says something of themself by it, or how they wish to be answered."""
-    if is_statement(text) or is_wish(text):
+    if is_statement(text) or is_wish(text) or speaks_of_oneself(text):
         return True
     return any(found.operation is not Operation.DELETE for found in statements(text))
 
 
 def _asks(text: str) -> bool:
     """Whether ``text`` is a question or a request to forget, which is no memory."""
-    return text.rstrip().endswith("?") or any(found.operation is Operation.DELETE for found in statements(text))
+    asked = text.rstrip().endswith("?") and not is_wish(text)
+    return asked or any(found.operation is Operation.DELETE for found in statements(text))
 
 
 def _closes(turn: str, quote: str) -> bool:

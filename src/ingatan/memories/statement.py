@@ -22,7 +22,7 @@ _APOSTROPHES = str.maketrans({"\u2019": "'", "\u2018": "'"})
 _QUOTED = re.compile('["\u201c\u00ab][^"\u201d\u00bb]*["\u201d\u00bb]')
 _WHOLLY_QUOTED = re.compile('["\u201c]([^"\u201c\u201d]*)["\u201d]')
 _ONE_REPLY = re.compile(r"\byour (?:reply|response|answer)\b")
-_ONESELF = re.compile(r"\s(?:i|my|we|saya|aku|tôi)\b")
+_ONESELF = re.compile(r"\s(?:\w+ing\s)?(?:i|my|we|saya|aku|tôi)\b")
 _ABOUT_ONE = frozenset(
     {"prefers", "likes", "works", "lives", "uses", "speaks", "dislikes", "avoids", "wants", "is", "has"}
 )

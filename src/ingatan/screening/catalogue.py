@@ -59,5 +59,5 @@ CATALOGUE: tuple[Detector, ...] = (
     lexical("law_claim", Reason.LAW_CLAIM, "what a law is said to demand"),
     lexical("document_fact", Reason.DOCUMENT_FACT, "what a document is said to state"),
     _sentences(impersonal.DETECTOR, "a sentence about the world in which nobody present occurs", "a rule"),
-    _sentences(events.DETECTOR, "what a person once did or went through", "an accident"),
+    _sentences(events.DETECTOR, "what a person once did or went through, in chat", "an accident"),
 )

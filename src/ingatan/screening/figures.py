@@ -66,7 +66,10 @@ def _money() -> re.Pattern[str]:
         r"|juta|jt|jutaan|miliar|milyar|rb|ribu rupiah|perak|gocap|cepek|triliun"
         r"|triệu|trieu|tr|củ|tỷ|tỉ|đồng|vnđ|vnd|nghìn đồng|ngàn đồng|xị|chai|lít)"
     )
-    counted = r"(?! (?:people|rows|users|words|orang|penduduk|jiwa|ton|hektar|baris|kata|người|dân|tấn|dòng|từ|chữ))"
+    counted = (
+        r"(?! (?:people|rows|users|words|orang|penduduk|jiwa|ton|hektar|baris|kata|người|dân|tấn|dòng|từ|chữ|nước|bia"
+        r"|rượu|sữa|dầu|mắm|xăng|xịt))"
+    )
     return re.compile(
         rf"(?<!\w){number} ?{unit}(?!\w){counted}|(?<!\w)(?:rp|idr|usd|\$|€|£|vnd) ?\.?\d|(?<!\w)(?:sejuta|semiliar"
         r"|seratus ribu)(?!\w)|\d ?(?:[$€£]|k (?:a|per) (?:month|year|week))"
@@ -114,8 +117,17 @@ def _port() -> re.Pattern[str]:
     )
 
 
+@cache
+def _room() -> re.Pattern[str]:
+    """The number of a room, where nothing is said of opening it."""
+    return re.compile(
+        r"(?<!\w)(?:ruang(?:an)?|gudang|kamar|gedung|room|kho|phòng|phong)(?: \w+){0,3} (?:nomor|no\.?|number|số|so)"
+        r" \d{1,4}(?!\w)(?!.{0,60}(?:buka|kunci|kode|unlock|open|code|mở|khóa|mã))"
+    )
+
+
 def _coded(view: View) -> bool:
-    text = _port().sub(" ", view.text)
+    text = _room().sub(" ", _port().sub(" ", view.text))
     if _opens().search(text):
         return True
     if any(not _named().fullmatch(match[0]) and not of_work(text, match.start()) for match in _mixed().finditer(text)):

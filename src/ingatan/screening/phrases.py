@@ -33,7 +33,7 @@ PAUSE = ","
 MASK = "\u25a1"
 BARE_LETTERS_MIN = 5
 """A single Vietnamese word of fewer letters is too ambiguous to be known without its marks."""
-SHORT_LETTERS_MIN = 3
+SHORT_LETTERS_MIN = 5
 """Shorter syllables are not known without their marks in a text that has marks: "an" is a name there, not "án"."""
 PERSONS = "persons"
 """The name of the set of first and second person words that a ``^n`` gap never crosses."""

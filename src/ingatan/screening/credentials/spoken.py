@@ -20,20 +20,24 @@ def _spoken() -> re.Pattern[str]:
         r"|(?:auth|bearer|refresh|bot|security|github|bank)[ _-]?tokens?|tokens?|(?:recovery|backup|verification"
         r"|security|login|access|one[ -]time|2fa|mfa|unlock|door|alarm|safe|entry|gate|sms)[ _-]?codes?"
         r"|(?:seed|recovery|mnemonic)[ _-]?phrases?|secret (?:word|answer|question)s?|security (?:answer"
-        r"|question)s?|credentials?|login|log-in|logins"
+        r"|question)s?|credentials?|login|log-in"
         r"|kata ?sandi|sandi|kata kunci|kode (?:otp|pin|verifikasi|akses|masuk|keamanan|rahasia|brankas|pintu"
         r"|unik|aktivasi)|pasword|paswod|pw|psw|passwot"
         r"|m[ậa]t kh[ẩa]u|mật mã|m[ãa] (?:pin|otp|xác (?:thực|minh|nhận)|xac (?:thuc|minh|nhan)|bảo mật|bao mat"
-        r"|mở khóa|kích hoạt|đăng nhập|cửa|két|khóa|truy cập|bí mật)|mk|khóa (?:api|bí mật|riêng)|khoa api|pass)"
+        r"|mở khóa|kích hoạt|đăng nhập|cửa|két|khóa|truy cập|bí mật)|mk|khóa (?:api|bí mật|riêng)|khoa api"
+        r"|pass(?! (?:an?|the|over|on|by|through|along|me|in|out|it|to|from|that|every|my|our|all|down)\b))"
     )
     me = r"(?:my|our|mine|saya|aku|gue|gua|gw|sy|ku|kantor|tôi|toi|mình|minh|em|tui|tớ|của)"
+    not_yet = (
+        r"(?!(?:about to|due|missing|required|needed|invalid|expired|expiring|rotated|wajib|diperlukan|hết hạn)\b)"
+    )
     value = r"(?=\S{0,64}?[\d#@$!%^&*_+~=])[^\s,;]{3}"
     return re.compile(
         r"\b(?:code|combination|kode|mã)\s(?:for|to|of|untuk|buat|brankas|pintu|cho|két|cửa)\s(?:\S+\s){0,5}?\S{0,8}\d{3}"
         rf"|\b(?:my|our)\s(?:\S+\s){{0,4}}?{secret}\b(?! (?:manager|policy|policies|rules|reset tool|generator"
         rf"|form))"
-        rf"|\b{secret}(?:nya|ku)\b|\b{secret}\s(?:\S+\s){{0,3}}?{me}\b"
-        rf"|\b{secret}\b\s?(?:(?:is|was|are|be|=|:|adalah|là|la|ialah|yaitu|itu|nya|-|→)\s?)+\S"
+        rf"|\b{secret}(?:(?<!kata kunci)nya|ku)\b|\b{secret}\s(?:(?!as\b)[^\s,;]+\s){{0,3}}?{me}\b"
+        rf"|\b{secret}\b\s?(?:(?:is|was|are|be|=|:|adalah|là|la|ialah|yaitu|itu|nya|-|→)\s?)+{not_yet}\S"
         rf"|\b{secret}\b[\s:=]+(?:\S+\s){{0,7}}?{value}"
         rf"|(?<!\S)\S{{3,64}}\s(?:is|adalah|là|itu|was)\s(?:\S+\s){{0,3}}?{secret}\b"
         rf"|\b(?:use|using|pakai|pake|menggunakan|gunakan|dùng|xài)\s\S{{3,64}}\s(?:as|for|sebagai|buat|untuk|jadi|làm|cho)"

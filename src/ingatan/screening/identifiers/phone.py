@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from ingatan.screening.identifiers.kind import Kind, beside, library
@@ -18,6 +19,11 @@ WORDS = (
     r"|hp|handphone|hape|telp|telepon|telpon|tlp|kontak|hubungi|nomor(?:ku| saya| aku)?|telfon"
     r"|sdt|so (?:dien thoai|dt|may|phon)|dien thoai|dt|goi|lien (?:he|lac)|alo"
 )
+
+
+_BOOK = re.compile(r"(?<!\w)(?:isbn|issn|ismn|ean|doi)(?:-?1[03])?\W{0,3}$")
+"""What stands right before the number of a book, a journal or a product."""
+BOOK_CHARACTERS = 12
 
 
 def dialled(number: Number) -> bool:
@@ -41,6 +47,8 @@ def _valid(written: str, region: str | None) -> bool:
 def _places(view: View) -> Iterator[tuple[int, int]]:
     for number in view.numbers:
         if not 7 <= len(number.digits) <= 15 or number.date or not (number.whole or len(number.digits) >= 9):
+            continue
+        if _BOOK.search(view.mapped.folded, max(0, number.start - BOOK_CHARACTERS), number.start):
             continue
         alone = len(number.digits) >= 9 and dialled(number) and not of_work(view.mapped.folded, number.start)
         known = alone or (not number.amount and beside(view, number.start, number.end, WORDS))
