@@ -8,9 +8,11 @@ from uuid import UUID
 
 from ingatan.languages.detect import language_of
 from ingatan.memories.statements import statements
+from ingatan.memories.wording import pattern
 from ingatan.screening.classifier import wishes
 from ingatan.screening.view import readable
 from ingatan.signed_events import SignedEvent
+from ingatan.text import fold
 from ingatan.types import (
     Audience,
     Candidate,
@@ -30,13 +32,22 @@ IMPORTANCE = 0.7
 
 
 def type_of(text: str) -> MemoryType:
-    """What a person states of themself: as the rules read it, and where they read nothing as it most resembles."""
+    """What a person states of themself: as the rules read it, and where they read nothing as it most resembles.
+
+    A choice told with what it was made for ("I chose the train over flying") says what they prefer.
+    """
     read = {found.type for found in statements(text) if found.operation is not Operation.DELETE}
     if read == {MemoryType.EPISODE}:
         return MemoryType.EPISODE
-    if read:
-        return MemoryType.PREFERENCE if MemoryType.PREFERENCE in read else MemoryType.FACT
-    return MemoryType.PREFERENCE if wishes(readable(text)) else MemoryType.FACT
+    if MemoryType.PREFERENCE in read or _chooses(text) or (not read and wishes(readable(text))):
+        return MemoryType.PREFERENCE
+    return MemoryType.FACT
+
+
+def _chooses(text: str) -> bool:
+    folded = fold(text)
+    chosen = pattern("chosen").match(folded)
+    return chosen is not None and pattern("ground").search(folded, chosen.end()) is not None
 
 
 def _slot(text: str, kind: MemoryType) -> str | None:
