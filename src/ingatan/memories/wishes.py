@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from ingatan.memories.wording import listed, pattern, single
+from ingatan.memories.wording import fragments, listed, pattern, single
 from ingatan.text import fold, unaccent, words
 
 WISH_WORDS_MAX = 32
@@ -16,39 +16,35 @@ SUBJECT_WORDS_MAX = 8
 """What a wish is about, where it comes first, is named in so few words."""
 
 
-_THIS_ONE = re.compile(
-    r"\b(?:your|this|the (?:next|following|above|below)) (?:\w+ )?(?:reply|response|answer|output"
-    r"|text|message|summary)\b"
-    r"|\b(?:jawaban|balasan|pesan|teks)(?:mu\b| (?:kamu|anda|ini|berikut)\b)"
-    r"|(?:câu trả lời|tin nhắn|đoạn|văn bản) (?:của bạn|này|sau)(?!\w)|[\"\u201c\u201d\u00ab]"
-)
-"""One answer or text, or words to be put into it: a task, no wish that stands."""
+@cache
+def _said(name: str) -> re.Pattern[str]:
+    """What ``languages/*/statement.toml`` names so in its section ``wish``.
 
-_NOW = re.compile(
-    r"\b(?:today|tonight|tomorrow|right now|for now|just once|this time|(?:this|these|those) \w+)\b"
-    r"|\b(?:hari ini|besok|lusa|sekarang|nanti malam|kali ini|ini|tersebut|barusan|tadi)\b"
-    r"|(?<!\w)(?:hôm nay|ngày mai|bây giờ|ngay|lần này|này|vừa rồi|sau đây)(?!\w)"
-)
-"""What is at hand: asked about it is a task for now."""
+    ``this_one`` is one answer or text, or words to be put into it, and ``now`` what is at hand: tasks, no wishes that
+    stand. Of ``persons`` it is said what they ought to do. ``request`` asks for something lasting as a question,
+    ``order`` names what comes first and what after, ``fragment`` what answers are to be like.
+    """
+    return re.compile(fragments("wish", name))
 
-_ERRAND = re.compile(
-    r"(?:(?:please|pls|tolong|mohon|xin|hãy) )?(?:(?:write|make|draft|compose|prepare|create|generate|send|get|find"
-    r"|book|buy|order|pay|call|email|run me a|give me the \w+$|tell me the \w+$|show me the \w+$) (?!no\b)"
-    r"|(?:summari[sz]e|describe|check|compare|explain) (?:the|my|our) (?:\w+ )?(?:report|document|text|letter|minutes"
-    r"|article|file|contract|email|paper|table|budget|situation|problem|error)\b"
-    r"|(?:translate|dịch|soạn|gửi|tìm|đặt|mua|gọi cho|buatkan|bikinin|bikinkan|kirim\w*|cari\w*|pesan\w*|hitung\w*"
-    r"|terjemah\w*)(?!\w))"
-)
-"""An errand to be run now, whatever follows."""
 
-_PERSONS = re.compile(
-    r"\b(?:you|they|he|she|people|staff|everyone|anyone|nobody|companies|citizens|residents|tenants|applicants|visitors"
-    r"|employees|drivers|owners|workers|officers|members|farmers|teachers|students|parents|children|guests|vendors"
-    r"|customers|clients|contractors|pemohon|warga|pegawai|karyawan|masyarakat|petugas|orang|dia|mereka|penduduk"
-    r"|pelamar|siswa|guru|dokter)\b|(?<!\w)(?:người|dân|cán bộ|nhân viên|khách hàng|họ|nó|công ty|học sinh|ai)(?!\w)"
-)
-"""Of whom it says what they ought to do: no wish on answers."""
+@cache
+def _errand() -> re.Pattern[str]:
+    """An errand to be run now, whatever follows."""
+    return re.compile(rf"(?:(?:{fragments('wish', 'politely')}) )?(?:{fragments('wish', 'errand')})")
 
+
+@cache
+def _for_a_tool() -> re.Pattern[str]:
+    """For which tool code is written."""
+    act, code, link = (fragments("wish", name) for name in ("tool_act", "tool_code", "tool_for"))
+    return re.compile(rf"(?:{act}) (?:\w+ )?(?:{code}) (?:[\w.]+ ){{0,3}}?(?:{link}) (?:{'|'.join(_TOOLS)})\b")
+
+
+_TOOLS = (
+    "macos", "windows", "linux", "ubuntu", "debian", "zsh", "bash", "fish", "powershell", "excel", "libreoffice",
+    "calc", "google sheets", r"postgres\w*", "mysql", "sqlite", "python", "typescript", "javascript", "kotlin", "swift",
+    "rust", "go",
+)  # fmt: skip
 _VERB_ID = r"(?!me|di(?!n)|ber|bukan|makan|ikan|akan|rekan|pekan|bahkan|silakan|sekalian)[a-z]{3,}kan"
 """An Indonesian verb in "-kan" without a prefix asks for what it says: "pisahkan", "sebutkan"."""
 
@@ -89,12 +85,7 @@ def _shape() -> re.Pattern[str]:
     "margin figures should be rounded", "jarak lari tulis dalam kilometer", "biên bản họp viết theo mẫu"."""
     subject = rf"\w[\w'/+-]*(?: [\w'/+-]+){{0,{SUBJECT_WORDS_MAX - 1}}}?"
     ought = rf"(?:{_any('should')}) (?:\w+ ){{0,1}}?(?:{_any('should_be')})(?!\w)"
-    done = (
-        r"(?:tulis|buat|urut|bandingkan|pisahkan|kelompokkan|urutkan|tampilkan|sajikan|tuliskan|bulatkan|ringkas|sebutkan"
-        r"|cantumkan) (?:dalam|singkat|ringkas|dari|menurut|berdasarkan|per|pakai|dengan|jadi|ke|secara|tanpa)(?!\w)"
-        r"|(?:viết|ghi|trình bày|chia|xếp|sắp xếp|để|nêu|liệt kê|đánh số) (?:ở|theo|bằng|trong|thành|kiểu|dưới|ngắn|gọn"
-        r"|từ|trước|sau)(?!\w)"
-    )
+    done = fragments("wish", "done")
     return re.compile(rf"{subject} (?:{ought}|{done})")
 
 
@@ -106,51 +97,23 @@ def _manner() -> re.Pattern[str]:
     return re.compile(rf"{politely}(?:{_any('imperative')}|{_VERB_ID}) [^.!?;]{{2,160}}?(?<!\w){how}(?!\w)")
 
 
-_FRAGMENT = re.compile(
-    r"(?!an? |the |one |two |three |\d)\w[\w'-]*(?: [\w'/-]+){0,5} (?:in|with|without|as|by) [\w' /-]+,? please$"
-)
-"""What answers are to be like, by name only: "fares in dollars, please"."""
-
-
-_REQUEST = re.compile(
-    r"(?:could|can|would|will) you (?:please )?(?:always|never|by default|stick to|from now on)\b"
-    r"|(?:bisakah|bisa|boleh)(?: (?:kamu|anda|tolong|nggak|tidak))? selalu\b|(?:bạn|em) (?:có thể )?luôn(?!\w)"
-)
-"""A wish that stands, asked as a question."""
-
-_ORDER = re.compile(
-    r"(?:[\w' -]{2,40}: )?[\w' -]{2,30} first, (?:then )?[\w' -]{2,40} (?:after|after \w+|second|last|later|next)$"
-    r"|(?:[\w -]{2,40}: )?[\w -]{2,30} (?:dulu|dahulu), (?:baru [\w -]{2,40}|[\w -]{2,40} (?:belakangan|kemudian))$"
-    r"|(?:[\w -]{2,40}: )?[\w -]{2,30} trước, [\w -]{2,40} sau$"
-)
-"""In which order things come, by name only: "forms first, fees after them"."""
-
-_FOR_A_TOOL = re.compile(
-    r"(?:write|give|use|show|viết|dùng|đưa|tulis|pakai|beri) (?:\w+ )?(?:commands|queries|snippets|formulas|scripts"
-    r"|lệnh|câu lệnh|đoạn mã|truy vấn|công thức|perintah|kueri|rumus|contoh kode) (?:[\w.]+ ){0,3}?(?:for|in|with|cho"
-    r"|với|bằng|theo|untuk|dengan|dalam) (?:macos|windows|linux|ubuntu|debian|zsh|bash|fish|powershell|excel"
-    r"|libreoffice|calc|google sheets|postgres\w*|mysql|sqlite|python|typescript|javascript|kotlin|swift|rust|go)\b"
-)
-"""For which tool code is written."""
-
-
 def is_wish(text: str) -> bool:
     """Whether ``text``, one sentence, says how answers are to look or what to do on an occasion that recurs."""
     folded = fold(text).strip(" .!-\u2022*\"'")
     found = words(folded)
     if not found or len(found) > WISH_WORDS_MAX:
         return False
-    if _THIS_ONE.search(folded) or pattern("third_party").search(folded):
+    if _said("this_one").search(folded) or pattern("third_party").search(folded):
         return False
     if folded.endswith("?"):
-        return _REQUEST.match(folded) is not None
+        return _said("request").match(folded) is not None
     if pattern("rendering").match(folded) and _topic().match(folded) is None:
         return False
     if _occasion().match(folded):
         return True
-    if _NOW.search(folded):
+    if _said("now").search(folded):
         return False
-    if _FOR_A_TOOL.match(folded) or (not _ERRAND.match(folded) and _recurs(folded, found)):
+    if _for_a_tool().match(folded) or (not _errand().match(folded) and _recurs(folded, found)):
         return True
     if len(found) > FRAGMENT_WORDS_MAX or pattern("task").match(folded):
         return False
@@ -159,10 +122,10 @@ def is_wish(text: str) -> bool:
 
 def _recurs(folded: str, found: list[str]) -> bool:
     """Whether it asks for something about a kind of thing, rather than about one."""
-    asks = (_topic(), _manner(), _ORDER)
+    asks = (_topic(), _manner(), _said("order"))
     if any(each.match(folded) for each in asks) or (unaccent(folded) == folded and _topic_unmarked().match(folded)):
         return True
     shaped = _shape().match(folded)
     if shaped is not None:
-        return _PERSONS.search(shaped[0]) is None
-    return found[0] not in single("task") | single("imperative") and _FRAGMENT.match(folded) is not None
+        return _said("persons").search(shaped[0]) is None
+    return found[0] not in single("task") | single("imperative") and _said("fragment").match(folded) is not None

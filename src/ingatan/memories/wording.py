@@ -52,6 +52,11 @@ def pattern(name: str) -> re.Pattern[str]:
     return _any(listed(name))
 
 
+def fragments(section: str, name: str) -> str:
+    """The pattern fragments of that name in one section, over all languages, as alternatives."""
+    return "|".join(table[section][name] for table in _tables() if name in table[section])
+
+
 def _any(entries: tuple[str, ...]) -> re.Pattern[str]:
     longest_first = sorted(entries, key=len, reverse=True)
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
