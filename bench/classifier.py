@@ -23,7 +23,7 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import normalize
 
 from bench.labelled import HALVES, SETS, fitted_on
-from ingatan.screening.classifier import BUCKETS, GRANTS, STEERS, WISHES, counted, rarity, sentences
+from ingatan.screening.classifier import BUCKETS, GRANTS, STEERS, WISHES, counted, parts, rarity
 from ingatan.screening.view import readable
 
 ROOT = Path(__file__).parents[1]
@@ -112,9 +112,9 @@ def main() -> None:
     texts_with = np.bincount(counts.indices, minlength=BUCKETS)
     weights = rarity(texts_with, len(rows))
     everything = normalize(counts.multiply(weights).tocsr())
-    parts = [(at, part) for at, row in enumerate(rows) for part in sentences(row.text)]
-    judged_as = np.array([at for at, _ in parts])
-    pieces = normalize(matrix([part for _, part in parts]).multiply(weights).tocsr())
+    judged = [(at, part) for at, row in enumerate(rows) for part in parts(row.text)]
+    judged_as = np.array([at for at, _ in judged])
+    pieces = normalize(matrix([part for _, part in judged]).multiply(weights).tocsr())
     alone, told = (np.array([getattr(row, name) for row in rows]) for name in ("alone", "told"))
     claims = np.array([row.kind in CLAIMS and not row.told for row in rows])
     steers = claims | np.array([row.kind in ORDERS and not row.told for row in rows])

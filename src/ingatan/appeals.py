@@ -19,7 +19,6 @@ from ingatan.memories.held import check_note
 from ingatan.memories.standing import Standing, Terms
 from ingatan.settings import Settings, check_writable
 from ingatan.storage.database import Connection, Database
-from ingatan.telemetry import Event, event
 from ingatan.types import Decision, MemoryType, Outcome, Principal, Reason, SourceKind
 
 
@@ -41,20 +40,13 @@ class Appeals:
             queue.own(connection, person, id)
             queue.withdraw(connection, person, id)
             self._audit.append(connection, person, [_entry(AuditAction.CANDIDATE_WITHDRAWN, id)])
-        event(
-            Event.CANDIDATE_DECIDED,
-            level="debug",
-            decision=Outcome.REJECT.value,
-            reasons=[Reason.WITHDRAWN.value],
-            written=0,
-            closed=0,
-        )
+        candidates.announce(Outcome.REJECT, (Reason.WITHDRAWN,))
 
     def appeal(self, person: Principal, id: UUID, *, text: str | None = None, note: str | None = None) -> None:
         """Let a reviewer look again. What was refused kept no text: the person sends it again.
 
         Raises NotFound, and Conflict with ``reasons`` where no reviewer may decide otherwise, or where it was asked
-        before; PolicyRefused where ``text`` is missing, or ``note`` may not be kept.
+        before; PolicyRefused where ``text`` is missing, or ``note`` may not be kept; MemoryDisabled.
         """
         check_note(note)
         check_writable(self._settings, person)

@@ -17,7 +17,8 @@ from uuid import UUID
 from ingatan import spans, subjects
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.errors import NotFound
-from ingatan.memories.events import passing
+from ingatan.languages import CODES, load
+from ingatan.memories.events import fillers, tells_event
 from ingatan.memories.slots import single_valued, value_of
 from ingatan.memories.support import content, stem
 from ingatan.storage.database import Connection
@@ -66,16 +67,18 @@ def marks(
 ) -> list[bytes]:
     """Keyed hashes (32 bytes each) under which erased words are recognised: nothing can be read from them.
 
-    One for each text, for its content words without order, also without words like "already", for the value it gives
-    its single-valued slot, and for each turn it came from: an erased memory does not come back from the same turn, or
-    from older words for the same thing.
+    One for each text, for its content words without order, of an event also without words like "already", for the value
+    it gives its single-valued slot, and for each turn it came from: an erased memory does not come back from the same
+    turn, or from older words for the same thing.
     """
     found = {b"turn" + id.bytes for id in turns}
-    aside = {stem(word) for word in passing()}
+    aside = {stem(word) for word in fillers()}
     for text in texts:
         said = set(content(text))
         found.add(b"text" + digest(text))
-        found |= {b"words" + " ".join(sorted(words)).encode() for words in (said, said - aside or said)}
+        found.add(b"words" + " ".join(sorted(said)).encode())
+        if tells_event(text, [load(code) for code in CODES]):
+            found.add(b"words" + " ".join(sorted(said - aside)).encode())
         if slot is not None and single_valued(slot):
             value = value_of(slot, text)
             named = [slot, *sorted(value.words), *value.numbers, str(value.negated)]

@@ -180,9 +180,10 @@ class RecallGateway:
 
         Where something is kept that this question may not use, nothing is said of it, and not that there is nothing.
         """
+        nothing = not found.rows and not keeps_any(self._database, principal, question.as_of)
         if question.as_of is not None:
-            return (Note.AS_OF,) if found.rows else (Note.AS_OF, Note.NOTHING_SAVED_THEN)
-        return () if found.rows or keeps_any(self._database, principal) else (Note.NOTHING_SAVED,)
+            return (Note.AS_OF, Note.NOTHING_SAVED_THEN) if nothing else (Note.AS_OF,)
+        return (Note.NOTHING_SAVED,) if nothing else ()
 
     def _after(self, question: Question, found: Eligible) -> tuple[Note, ...]:
         """What is said last: what may be missing."""

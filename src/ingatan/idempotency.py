@@ -1,7 +1,8 @@
 """Idempotency: an act that is repeated with the same key and body happens once, and answers with what it made.
 
 A key is bound to the caller, the route and the body's hash. Answers are rebuilt from the ids of what was made; no text
-is kept here. The key is taken in the act's own transaction, so a key without its act, or the reverse, cannot exist.
+is kept here. The key is taken in the act's own transaction, so a key without its act, or the reverse, cannot
+exist; a bulk's key only binds its body, and each of its parts has one of its own.
 """
 
 from __future__ import annotations
@@ -32,6 +33,14 @@ class Key:
     body_sha256: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The ids of what an act with a key made, and when."""
+
+    ids: tuple[UUID, ...]
+    at: datetime
+
+
 def key_for(route: str, value: str | None, body: Any) -> Key | None:
     """The key of a request with JSON ``body``, or None if the caller sent none."""
     if value is None:
@@ -54,17 +63,17 @@ def take(connection: Connection, principal: Principal, key: Key | None, makes: S
     made = taken(connection, principal, key)
     if made is None:
         raise _reused()
-    return made
+    return list(made.ids)
 
 
-def taken(connection: Connection, principal: Principal, key: Key | None) -> list[UUID] | None:
+def taken(connection: Connection, principal: Principal, key: Key | None) -> Made | None:
     """What an earlier act with ``key`` made, or None if there was none. Raises KeyReused as ``take``."""
     row = connection.one("idempotency.read", **_named(principal, key)) if key is not None else None
     if key is None or row is None:
         return None
     if bytes(row.body_sha256) != key.body_sha256:
         raise _reused()
-    return list(row.resource_ids)
+    return Made(tuple(row.resource_ids), row.created_at)
 
 
 def _named(principal: Principal, key: Key) -> dict[str, Any]:

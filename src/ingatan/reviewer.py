@@ -30,7 +30,6 @@ from ingatan.memories.support import licensed
 from ingatan.projections import Projections
 from ingatan.settings import Settings, check_writable
 from ingatan.storage.database import Connection, Database, Power
-from ingatan.telemetry import Event, event
 from ingatan.types import (
     Candidate,
     Decision,
@@ -101,7 +100,7 @@ class Reviewer:
             made = idempotency.taken(connection, reviewer, key)
             connection.enter(reviewer, power=Power.REVIEW)
             if made is not None:
-                return _before(connection, reviewer, id, Judgement.APPROVE)
+                return _before(connection, reviewer, id, Judgement.APPROVE, made)
             waiting, held = queue.take(connection, reviewer, id)
         self._check_may(reviewer, waiting)
         candidate = held.candidate if text is None else _edited(held.candidate, text)
@@ -120,10 +119,11 @@ class Reviewer:
                 sources.hold(connection, owner, candidate.source_id, candidate.batch_id)
             subjects.lock(connection, owner)
             connection.enter(reviewer)
-            made = idempotency.take(connection, reviewer, key, [id])
+            known = idempotency.take(connection, reviewer, key, [id])
+            made = idempotency.taken(connection, reviewer, key) if known is not None else None
             connection.enter(reviewer, power=Power.REVIEW)
             if made is not None:
-                return _before(connection, reviewer, id, Judgement.APPROVE)
+                return _before(connection, reviewer, id, Judgement.APPROVE, made)
             again, now_held = queue.take(connection, reviewer, id)
             if now_held != held or again.subject_id != waiting.subject_id:
                 raise Conflict("This changed meanwhile. Look at it again.", code="changed_meanwhile")
@@ -158,7 +158,7 @@ class Reviewer:
             made = idempotency.taken(connection, reviewer, key)
             connection.enter(reviewer, power=Power.REVIEW)
             if made is not None:
-                return _before(connection, reviewer, id, Judgement.REJECT)
+                return _before(connection, reviewer, id, Judgement.REJECT, made)
             waiting, held = queue.take(connection, reviewer, id)
         _check_other(reviewer, waiting)
         owner = Principal(reviewer.tenant_id, waiting.subject_id, scope=waiting.scope)
@@ -167,11 +167,13 @@ class Reviewer:
         with self._database.write(owner) as connection:
             subjects.lock(connection, owner)
             connection.enter(reviewer)
-            made = idempotency.take(connection, reviewer, key, [id])
+            known = idempotency.take(connection, reviewer, key, [id])
+            made = idempotency.taken(connection, reviewer, key) if known is not None else None
             connection.enter(reviewer, power=Power.REVIEW)
             if made is not None:
-                return _before(connection, reviewer, id, Judgement.REJECT)
-            queue.take(connection, reviewer, id)
+                return _before(connection, reviewer, id, Judgement.REJECT, made)
+            if queue.take(connection, reviewer, id) != (waiting, held):
+                raise Conflict("This changed meanwhile. Look at it again.", code="changed_meanwhile")
             version = subjects.read(connection, reviewer).policy_version
             document = self._terms(now).policies.at(connection, reviewer, version)
             record = decisions.Record(
@@ -186,7 +188,7 @@ class Reviewer:
             verdict = Verdict(judgement=Judgement.REJECT, reviewer_id=reviewer.subject_id, at=now, note=note)
             decided = decisions.settle(connection, reviewer, record, verdict)
             self._audit.append(connection, reviewer, [_reviewed(id, Judgement.REJECT), decided])
-        _announce(reasons)
+        candidates.announce(Outcome.REJECT, reasons)
         return Reviewed(
             id=id,
             judgement=Judgement.REJECT,
@@ -294,21 +296,13 @@ def _reviewed(id: UUID, judgement: Judgement, *, edited: bool = False) -> Entry:
     return Entry(action=AuditAction.CANDIDATE_REVIEWED, entity_type="candidate", entity_id=id, details=details)
 
 
-def _announce(reasons: tuple[Reason, ...]) -> None:
-    event(
-        Event.CANDIDATE_DECIDED,
-        level="debug",
-        decision=Outcome.REJECT.value,
-        reasons=[reason.value for reason in reasons],
-        written=0,
-        closed=0,
-    )
-
-
-def _before(connection: Connection, reviewer: Principal, id: UUID, judgement: Judgement) -> Reviewed:
+def _before(
+    connection: Connection, reviewer: Principal, id: UUID, judgement: Judgement, made: idempotency.Made
+) -> Reviewed:
     """What an earlier act with the same key came to. Raises Conflict where its verdict stands no more."""
-    verdict = queue.verdict(connection, reviewer, id)
-    if (verdict.judgement, verdict.reviewer_id) != (judgement.value, reviewer.subject_id):
+    verdict = queue.decided(connection, reviewer, id)
+    reopened = verdict.appealed_at is not None and verdict.appealed_at > made.at
+    if reopened or (verdict.judgement, verdict.reviewer_id) != (judgement, reviewer.subject_id):
         raise Conflict("An appeal reopened this after your verdict. Look at it again.", code="changed_meanwhile")
     return Reviewed(
         id=id,

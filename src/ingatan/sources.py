@@ -149,12 +149,8 @@ def page(connection: Connection, principal: Principal, *, before: UUID | None, l
 
 
 def check_speaks(source: Source, caller: Principal) -> None:
-    """Raise Forbidden unless the caller is the service that speaks for ``source``.
-
-    Signed events speak for themselves: where no service is named, whoever may deliver them does.
-    """
-    anyone = source.kind is Kind.EVENT and source.writer_id is None
-    if not anyone and source.writer_id != caller.subject_id:
+    """Raise Forbidden unless the caller is the service that speaks for ``source``."""
+    if source.writer_id != caller.subject_id:
         raise Forbidden("You do not speak for this source. Ask an administrator to register you as its writer.")
 
 

@@ -310,7 +310,7 @@ class Sweeper:
                 vectors=thought.vectors,
                 written_in_conversation=added,
             )
-            added += done.added and weighed.candidate.type in CAPPED
+            added += int(done.added and weighed.candidate.type in CAPPED)
             settled.append(done)
         return settled
 

@@ -313,6 +313,7 @@ def test_consent_withdrawn_stops_writing_and_recall_and_can_be_given_again(servi
         ("I chose the night train over flying for the quiet.", "preference"),
         ("Saya memilih kereta malam daripada pesawat karena lebih tenang.", "preference"),
         ("Tôi chọn tàu đêm thay vì máy bay cho yên tĩnh.", "preference"),
+        ("I decided to move to Medan last year.", "fact"),
         ("I work at the port of Sabang.", "fact"),
         ("Saya bekerja di pelabuhan Sabang.", "fact"),
         ("Tôi làm việc ở cảng Sabang.", "fact"),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -14,6 +12,7 @@ import pytest
 
 from ingatan.storage import embedded
 from ingatan.types import Role
+from tests.api.conftest import proposed, queued, reviewer
 from tests.serving import Service, serving
 from tests.tables import Tables
 
@@ -23,35 +22,12 @@ KEPT = WORK.rstrip(".")
 TEA = "I prefer green tea in the morning."
 
 
-@pytest.fixture
-def governed(server: embedded.EmbeddedServer, database_name: str, tmp_path: Path) -> Iterator[Service]:
-    """A service under the profile by which what is read out of conversations waits for a reviewer."""
-    environ = {"INGATAN_POLICY__PROFILE": "governed"}
-    with serving(server.url(embedded.APP, database_name), tmp_path, environ=environ) as running:
-        yield running
-
-
-def reviewer(service: Service, name: str = "rita", *, tenant: str = "default") -> httpx.Client:
-    return service.client(name, roles=[Role.REVIEWER], tenant=tenant)
-
-
-def queued(client: httpx.Client, **params: str) -> list[dict[str, Any]]:
-    return list(client.get("/review/candidates", params=params).raise_for_status().json()["items"])
-
-
 def held(service: Service, client: httpx.Client, *texts: str) -> str:
     """Say something that is then held; the newest held candidate's id."""
     service.say(client, *texts)
     service.sweep()
     items = client.get("/candidates", params={"state": "open"}).raise_for_status().json()["items"]
     return str(items[0]["id"])
-
-
-def proposed(client: httpx.Client, text: str, **more: Any) -> dict[str, Any]:
-    body = {"text": text, "type": "preference", "source": {"kind": "self"}, "review": True} | more
-    answer = client.post("/candidates", json=body)
-    assert answer.status_code == 201, answer.text
-    return dict(answer.json())
 
 
 def test_governed_holds_what_was_read_and_takes_what_was_asked(governed: Service) -> None:
@@ -422,85 +398,3 @@ def test_the_reason_given_is_kept_only_where_screening_finds_nothing(governed: S
     other = proposed(ana, "I prefer coffee after lunch.", reason="Because I was diagnosed with diabetes.")["id"]
     assert rita.get(f"/review/candidates/{other}").json()["reason"] == ""
     assert tables.about(["diabetes"]) == {}
-
-
-def test_a_verdict_sent_again_with_its_key_is_one_verdict(governed: Service) -> None:
-    ana, rita = governed.client(), reviewer(governed)
-    approved, rejected = proposed(ana, TEA)["id"], proposed(ana, "I like long walks by the sea.")["id"]
-    key = {"Idempotency-Key": "once"}
-    for id, verdict in ((approved, "approve"), (rejected, "reject")):
-        first, again = (rita.post(f"/review/candidates/{id}/{verdict}", json={}, headers=key) for _ in range(2))
-        assert first.status_code == again.status_code == 200, again.text
-        assert first.json() == again.json()
-        other = rita.post(f"/review/candidates/{id}/{verdict}", json={"note": "another"}, headers=key)
-        assert (other.status_code, other.json()["code"]) == (409, "idempotency_key_reused")
-        assert rita.post(f"/review/candidates/{id}/{verdict}", json={}).json()["code"] == "not_open"
-    assert [item["text"] for item in governed.remembered(ana)] == [TEA]
-
-
-def test_bulk_sent_again_with_its_key_answers_the_same(governed: Service) -> None:
-    ana, rita = governed.client(), reviewer(governed)
-    ids = [proposed(ana, text)["id"] for text in (TEA, "I like long walks by the sea.")]
-    body = {"ids": ids, "verdict": "approve"}
-    first, again = (
-        rita.post("/review/candidates/bulk", json=body, headers={"Idempotency-Key": "all"}).raise_for_status().json()
-        for _ in range(2)
-    )
-    assert first == again
-    assert [item["decision"] for item in first["items"]] == ["accept", "accept"]
-
-
-def test_a_bulk_key_with_another_body_decides_nothing(governed: Service) -> None:
-    ana, rita = governed.client(), reviewer(governed)
-    first, second = (proposed(ana, text)["id"] for text in (TEA, "I like long walks by the sea."))
-    key = {"Idempotency-Key": "all"}
-    rita.post("/review/candidates/bulk", json={"ids": [first], "verdict": "approve"}, headers=key).raise_for_status()
-    for body in ({"ids": [second], "verdict": "approve"}, {"ids": [first, second], "verdict": "reject"}):
-        other = rita.post("/review/candidates/bulk", json=body, headers=key)
-        assert (other.status_code, other.json()["code"]) == (409, "idempotency_key_reused")
-    assert [item["id"] for item in queued(rita)] == [second]
-
-
-def test_a_verdict_that_an_appeal_reopened_is_not_answered_with_what_came_after(governed: Service) -> None:
-    ana, rita, rob = governed.client(), reviewer(governed), reviewer(governed, "rob")
-    id = proposed(ana, TEA)["id"]
-
-    def reject() -> httpx.Response:
-        return rita.post(f"/review/candidates/{id}/reject", json={}, headers={"Idempotency-Key": "once"})
-
-    assert reject().status_code == 200
-    ana.post(f"/candidates/{id}/appeal", json={"text": TEA}).raise_for_status()
-    assert (reject().status_code, reject().json()["code"]) == (409, "changed_meanwhile")
-    rob.post(f"/review/candidates/{id}/approve", json={}).raise_for_status()
-    assert (reject().status_code, reject().json()["code"]) == (409, "changed_meanwhile")
-    assert [item["text"] for item in governed.remembered(ana)] == [TEA]
-
-
-def test_two_at_once_with_one_key_decide_once(governed: Service) -> None:
-    ana, rita = governed.client(), reviewer(governed)
-    id = proposed(ana, TEA)["id"]
-
-    def approve(_: int) -> httpx.Response:
-        return rita.post(f"/review/candidates/{id}/approve", json={}, headers={"Idempotency-Key": "twice"})
-
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(approve, range(4)))
-    assert {answer.status_code for answer in answers} == {200}
-    assert len({answer.text for answer in answers}) == 1
-    assert len(governed.remembered(ana)) == 1
-
-
-@pytest.mark.parametrize("note", ["Call her on 0812-3456-7890.", "My password is hunter22!Tiger"])
-def test_a_note_with_an_identifier_or_a_secret_is_not_kept(governed: Service, tables: Tables, note: str) -> None:
-    ana, rita = governed.client(), reviewer(governed)
-    id = proposed(ana, TEA)["id"]
-    for client, path in (
-        (rita, f"/review/candidates/{id}/approve"),
-        (rita, f"/review/candidates/{id}/reject"),
-        (ana, f"/candidates/{id}/appeal"),
-    ):
-        answer = client.post(path, json={"note": note})
-        assert (answer.status_code, answer.json()["code"]) == (422, "note_not_kept")
-        assert note not in answer.text
-    assert tables.run("select state, review_note, appeal_note from candidates") == [("open", None, None)]
-    assert rita.post(f"/review/candidates/{id}/approve", json={"note": "The director approved it."}).status_code == 200

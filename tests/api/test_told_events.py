@@ -296,8 +296,11 @@ def test_nothing_saved_is_not_said_where_only_an_event_is_kept(service: Service)
     service.say(ana, f"{EVENT}.")
     service.sweep()
 
-    def notes(client: httpx.Client) -> str:
-        return str(client.post("/recall", json={"query": "What do you know of me?"}).raise_for_status().json())
+    def notes(client: httpx.Client, **more: str) -> str:
+        asked = {"query": "What do you know of me?"} | more
+        return str(client.post("/recall", json=asked).raise_for_status().json())
 
     assert "nothing_saved_yet" in notes(bo)
     assert "nothing_saved_yet" not in notes(ana)
+    assert "nothing_saved_then" not in notes(ana, as_of=datetime.now(UTC).isoformat())
+    assert "nothing_saved_then" in notes(ana, as_of="2020-01-01T00:00:00Z")

@@ -6,10 +6,13 @@ from __future__ import annotations
 import pytest
 from bench.gate import proposed
 
+from ingatan.erasure import marks
 from ingatan.languages.detect import present
+from ingatan.memories.events import same_event
 from ingatan.memories.unsaid import speaks_of_oneself
 from ingatan.memories.wishes import is_wish
-from ingatan.types import Outcome, Reason
+from ingatan.screening import screen
+from ingatan.types import Outcome, Reason, new_id
 
 
 def lines(text: str) -> list[str]:
@@ -154,3 +157,32 @@ def test_other_words_speak_of_nobody(text: str) -> None:
 def test_a_word_that_all_languages_share_has_a_language() -> None:
     assert present("Nice weather we're having, isn't it?")
     assert proposed("Nice weather we're having, isn't it?")[0].outcome is Outcome.REJECT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My safe combination is room number 4821.",
+        "Kode gerbang: gedung nomor 4821.",
+        "Mã két là phòng số 4821.",
+        "The padlock code is room number 4821.",
+    ],
+)
+def test_the_number_of_a_room_beside_a_lock_stays_a_secret(text: str) -> None:
+    assert Reason.CREDENTIAL in {finding.reason for finding in screen([text], language="en")}
+
+
+def test_events_that_differ_in_a_number_or_a_thing_are_two() -> None:
+    assert not same_event("Tôi đã nộp hai hồ sơ hôm qua", "Tôi đã nộp hồ sơ hôm qua")
+    assert not same_event("Tôi đã nộp hồ sơ mới hôm qua", "Tôi đã nộp hồ sơ hôm qua")
+    assert same_event("I already called about order 12 last week", "Last week I called about order 12")
+
+
+def test_only_an_event_is_known_again_without_its_fillers() -> None:
+    key, person = b"k" * 32, new_id()
+
+    def known(text: str) -> set[bytes]:
+        return set(marks(key, person, texts=[text], slot=None, turns=()))
+
+    assert known("Saya sempat kerja di depo") & known("Saya kerja di depo") == set()
+    assert known("I already called about order 12 last week") & known("I called about order 12 last week")

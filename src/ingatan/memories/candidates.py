@@ -32,6 +32,7 @@ from ingatan.types import (
     Operation,
     Outcome,
     Principal,
+    Reason,
     new_id,
 )
 
@@ -65,14 +66,20 @@ class Settled:
 
     def announce(self) -> None:
         """Tell what was decided, for the metrics; call once it is committed."""
-        event(
-            Event.CANDIDATE_DECIDED,
-            level="debug",
-            decision=self.decision.outcome.value,
-            reasons=[reason.value for reason in self.decision.reasons],
-            written=int(self.wrote),
-            closed=sum(entry.action is AuditAction.MEMORY_CLOSED for entry in self.entries),
-        )
+        closed = sum(entry.action is AuditAction.MEMORY_CLOSED for entry in self.entries)
+        announce(self.decision.outcome, self.decision.reasons, written=int(self.wrote), closed=closed)
+
+
+def announce(outcome: Outcome, reasons: Sequence[Reason], *, written: int = 0, closed: int = 0) -> None:
+    """Tell that something was decided, and how many memories it wrote and closed, for the metrics."""
+    event(
+        Event.CANDIDATE_DECIDED,
+        level="debug",
+        decision=outcome.value,
+        reasons=[reason.value for reason in reasons],
+        written=written,
+        closed=closed,
+    )
 
 
 def consider(standing: Standing, proposed: Sequence[Candidate]) -> list[Considered]:

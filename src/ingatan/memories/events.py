@@ -15,7 +15,7 @@ from ingatan.languages import CODES, Language, load
 from ingatan.languages.sentences import lowered, masked
 
 EVENTS_MAX = 10
-"""Events proposed per conversation, or in one reply of a model; they are outside S1's caps."""
+"""Events proposed each time a conversation is read, or in one reply of a model; they are outside S1's caps."""
 _CLAIM = "event_claim"
 _SPEAKS_AGAINST = (
     _CLAIM, "event_not", "event_private", "others", "conditional", "standing_sure", "laughter", "guess", "doubt",
@@ -45,7 +45,7 @@ def same_event(one: str, other: str) -> bool:
 
 
 @cache
-def passing() -> frozenset[str]:
+def fillers() -> frozenset[str]:
     """The words that may stand in one telling of an event and not in another, lowered, over all languages."""
     return frozenset(word for code in CODES for word in load(code).lists["event_filler"])
 
@@ -100,4 +100,4 @@ def _told(clause: str) -> tuple[list[str], list[str]]:
         if found is not None:
             view, when = f"{view[: found.start]} {view[found.end :]}", view[found.start : found.end]
             break
-    return [word for each in _TOKEN.findall(view) if (word := each.rstrip(".")) not in passing()], when.split()
+    return [word for each in _TOKEN.findall(view) if (word := each.rstrip(".")) not in fillers()], when.split()

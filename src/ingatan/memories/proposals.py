@@ -34,7 +34,8 @@ IMPORTANCE = 0.7
 def type_of(text: str) -> MemoryType:
     """What a person states of themself: as the rules read it, and where they read nothing as it most resembles.
 
-    A choice told with what it was made for ("I chose the train over flying") says what they prefer.
+    A choice told with what it was made for ("I chose the train over flying") says what they prefer, even where the
+    rules read a fact in it.
     """
     read = {found.type for found in statements(text) if found.operation is not Operation.DELETE}
     if read == {MemoryType.EPISODE}:

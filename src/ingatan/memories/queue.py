@@ -53,6 +53,19 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """What was decided on one candidate, and what came of it; without ``judgement`` while it waits, again or yet."""
+
+    judgement: Judgement | None
+    reviewer_id: UUID | None
+    appealed_at: datetime | None
+    decision: Outcome
+    reasons: tuple[str, ...]
+    memory_id: UUID | None
+    policy_version: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
     """A quote with what stands before and after it in its turn, within the policy's bound."""
 
@@ -166,26 +179,15 @@ def take(connection: Connection, reviewer: Principal, id: UUID) -> tuple[Waiting
     return _waiting(row), restored(row.payload)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What was decided on one candidate, and what came of it; without ``judgement`` while it waits, again or yet."""
-
-    judgement: str | None
-    reviewer_id: UUID | None
-    decision: Outcome
-    reasons: tuple[str, ...]
-    memory_id: UUID | None
-    policy_version: str
-
-
-def verdict(connection: Connection, reviewer: Principal, id: UUID) -> Verdict:
+def decided(connection: Connection, reviewer: Principal, id: UUID) -> Decided:
     """What came of a candidate. Raises NotFound where it was erased since."""
     row = connection.one("review.get", tenant_id=reviewer.tenant_id, id=id)
     if row is None:
         raise NotFound("What this key decided on has been erased.")
-    return Verdict(
-        judgement=row.verdict,
+    return Decided(
+        judgement=Judgement(row.verdict) if row.verdict else None,
         reviewer_id=row.reviewer_id,
+        appealed_at=row.appealed_at,
         decision=Outcome(row.decision),
         reasons=tuple(row.reasons),
         memory_id=row.memory_id,

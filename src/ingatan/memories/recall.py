@@ -116,10 +116,14 @@ def eligible_then(
     return _found(rows)
 
 
-def keeps_any(database: Database, principal: Principal) -> bool:
-    """Whether anything of the caller's own is kept, also what this question may not use."""
+def keeps_any(database: Database, principal: Principal, as_of: datetime | None) -> bool:
+    """Whether anything of the caller's own is kept, or was at ``as_of``, also what a question may not use."""
     [row] = database.fetch(
-        principal, "recall.keeps_any", tenant_id=principal.tenant_id, subject_id=principal.subject_id
+        principal,
+        "recall.keeps_any",
+        tenant_id=principal.tenant_id,
+        subject_id=principal.subject_id,
+        as_of=as_of,
     )
     return bool(row.any)
 

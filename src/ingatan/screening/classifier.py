@@ -75,10 +75,13 @@ def _grams(text: str) -> Iterator[str]:
             yield "w:" + " ".join(words[at : at + length])
 
 
-def sentences(text: str) -> list[str]:
-    """The parts of a readable ``text`` that are judged each alone: its sentences, and all of it."""
-    parts = [part for part in _SENTENCE.split(text) if _WORD.search(part)]
-    return list(dict.fromkeys([*parts, text]))
+def parts(text: str) -> list[str]:
+    """What is judged alone of a readable ``text``: what stands between any marks that end a thought, and all of it.
+
+    Coarser than the policy's sentences, and before them: a semicolon hides nothing.
+    """
+    found = [part for part in _SENTENCE.split(text) if _WORD.search(part)]
+    return list(dict.fromkeys([*found, text]))
 
 
 @cache
@@ -109,7 +112,7 @@ def logit(name: str, text: str) -> float:
 def steering(text: str) -> str | None:
     """``GRANTS`` or ``STEERS`` for the first sentence of a readable ``text`` that would steer, or None."""
     least = _fitted().models[STEERS].least
-    for part in sentences(text):
+    for part in parts(text):
         if logit(STEERS, part) >= least:
             return GRANTS if logit(GRANTS, part) > 0 else STEERS
     return None

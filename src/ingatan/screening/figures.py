@@ -10,6 +10,9 @@ from ingatan.screening.numbers import of_work
 from ingatan.screening.view import View
 from ingatan.types import Reason
 
+BESIDE_CHARACTERS = 60
+"""So far from the number of a room a word for opening it counts."""
+
 
 @cache
 def _long() -> re.Pattern[str]:
@@ -119,15 +122,35 @@ def _port() -> re.Pattern[str]:
 
 @cache
 def _room() -> re.Pattern[str]:
-    """The number of a room, where nothing is said of opening it."""
+    """The number of a room."""
     return re.compile(
         r"(?<!\w)(?:ruang(?:an)?|gudang|kamar|gedung|room|kho|phòng|phong)(?: \w+){0,3} (?:nomor|no\.?|number|số|so)"
-        r" \d{1,4}(?!\w)(?!.{0,60}(?:buka|kunci|kode|unlock|open|code|mở|khóa|mã))"
+        r" \d{1,4}(?!\w)"
     )
 
 
+@cache
+def _opening() -> re.Pattern[str]:
+    """A word for a lock, for opening it, or for what does."""
+    return re.compile(
+        r"(?<!\w)(?:doors?|gates?|safe|locker|alarm|padlock|lock|unlock\w*|open\w*|combination|codes?|pin|password"
+        r"|passcode|pintu|gerbang|brankas|loker|gembok|\w{0,3}buka|\w{0,3}kunci|kombinasi|kode|sandi"
+        r"|cửa|cổng|két|khóa|tủ|mở|mã|mật khẩu|cua|cong|ket|khoa|ma|mat khau)(?!\w)"
+    )
+
+
+def _without_rooms(text: str) -> str:
+    """``text`` without the numbers of rooms beside which nothing is said of opening anything."""
+
+    def blank(room: re.Match[str]) -> str:
+        around = (text[max(0, room.start() - BESIDE_CHARACTERS) : room.start()], text[room.end() :][:BESIDE_CHARACTERS])
+        return room[0] if any(_opening().search(side) for side in around) else " "
+
+    return _room().sub(blank, text)
+
+
 def _coded(view: View) -> bool:
-    text = _room().sub(" ", _port().sub(" ", view.text))
+    text = _without_rooms(_port().sub(" ", view.text))
     if _opens().search(text):
         return True
     if any(not _named().fullmatch(match[0]) and not of_work(text, match.start()) for match in _mixed().finditer(text)):

@@ -21,9 +21,10 @@ WORDS = (
 )
 
 
-_BOOK = re.compile(r"(?<!\w)(?:isbn|issn|ismn|ean|doi)(?:-?1[03])?\W{0,3}$")
+_BOOK = re.compile(r"(?<!\w)(?:isbn|issn|ismn|ean)(?:-?1[03])?\W{0,3}$")
 """What stands right before the number of a book, a journal or a product."""
-BOOK_CHARACTERS = 12
+_BOOK_CHARACTERS = 12
+"""So far before a number its word is looked for."""
 
 
 def dialled(number: Number) -> bool:
@@ -48,7 +49,8 @@ def _places(view: View) -> Iterator[tuple[int, int]]:
     for number in view.numbers:
         if not 7 <= len(number.digits) <= 15 or number.date or not (number.whole or len(number.digits) >= 9):
             continue
-        if _BOOK.search(view.mapped.folded, max(0, number.start - BOOK_CHARACTERS), number.start):
+        before = max(0, number.start - _BOOK_CHARACTERS)
+        if "+" not in number.written and _BOOK.search(view.mapped.folded, before, number.start):
             continue
         alone = len(number.digits) >= 9 and dialled(number) and not of_work(view.mapped.folded, number.start)
         known = alone or (not number.amount and beside(view, number.start, number.end, WORDS))

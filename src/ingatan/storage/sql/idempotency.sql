@@ -5,8 +5,8 @@ values (%(tenant_id)s, %(principal_id)s, %(route)s, %(key)s, %(body_sha256)s, %(
 on conflict do nothing;
 
 -- name: idempotency.read
--- What a key's act made, or none.
-select body_sha256, resource_ids from idempotency_keys
+-- What a key's act made and when, or none.
+select body_sha256, resource_ids, created_at from idempotency_keys
 where tenant_id = %(tenant_id)s and principal_id = %(principal_id)s and route = %(route)s and key = %(key)s;
 
 -- name: idempotency.clean

@@ -69,8 +69,10 @@ left join memory_embeddings e
 left join memory_uses u on u.tenant_id = m.tenant_id and u.memory_id = m.id;
 
 -- name: recall.keeps_any
--- Whether anything at all is kept of the caller's own, for whatever purpose and however sure.
+-- Whether anything at all is kept of the caller's own, or was at a moment, for whatever purpose and however sure.
 select exists (
     select from memories m
-    where m.tenant_id = %(tenant_id)s and m.scope_id = %(subject_id)s and m.status = 'active'
-      and (m.expires_at is null or m.expires_at > now())) as any;
+    where m.tenant_id = %(tenant_id)s and m.scope_id = %(subject_id)s
+      and (m.status = 'active' or %(as_of)s::timestamptz is not null and m.status not in ('deleted', 'withdrawn'))
+      and m.recorded_at <= coalesce(%(as_of)s, m.recorded_at) and (m.retired_at is null or m.retired_at > %(as_of)s)
+      and (m.expires_at is null or m.expires_at > coalesce(%(as_of)s, now()))) as any;
