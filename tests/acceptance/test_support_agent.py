@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from ingatan.identity import tenant_uuid
+from ingatan.memories.policy import RULES_VERSION
 from ingatan.storage import embedded
 from ingatan.types import Role
 from tests.serving import Service, serving
@@ -111,7 +112,7 @@ def test_an_event_of_the_ticket_system_becomes_an_episode_of_the_account(desk: D
 
 def test_an_explicit_choice_becomes_a_preference_of_the_account(desk: Desk) -> None:
     decided = asked_to_remember(desk)
-    assert (decided["decision"], decided["policy_version"]) == ("accept", "governed-3")
+    assert (decided["decision"], decided["policy_version"]) == ("accept", f"governed-{RULES_VERSION}")
     [listed] = desk.admin.get("/memories", params={"account_id": desk.account}).json()["items"]
     assert (listed["scope"], listed["type"], listed["purposes"]) == ("account", "preference", ["assistance"])
     assert listed["source"]["message_ids"] == [] or listed["source"]["quote"]

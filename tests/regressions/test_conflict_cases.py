@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from ingatan.memories.policy import RULES_VERSION
 from ingatan.testing import WordEmbedder
 from ingatan.types import Role
 from tests.serving import Service
@@ -127,7 +128,7 @@ def test_b04_a_superseded_memory_never_answers_and_the_past_returns_it(service: 
     ]
     me = str(service.principal().subject_id)
     assert (history[0]["written"]["by"], history[0]["written"]["reasons"]) == (me, ["supersedes"])
-    assert history[0]["policy_version"] == "assistant-4"
+    assert history[0]["policy_version"] == f"assistant-{RULES_VERSION}"
     assert history[1]["closed"] == history[0]["written"] | {"at": history[1]["closed_at"]}
     assert history[1]["written"]["reasons"] == ["accepted"]
     assert service.client("bea").get(f"/memories/{id}/versions").status_code == 404

@@ -340,6 +340,6 @@ def test_of_two_wishes_for_one_way_of_answering_the_later_stands() -> None:
 def test_hostile_text_costs_no_more_than_its_first_part(filler: str) -> None:
     statements("I live in Sabang. Saya tinggal. Tôi sống ở Huế.")  # compiles
     text = filler * (100_000 // len(filler))
-    started = time.perf_counter()
+    started = time.process_time()  # of this process alone: others may be busy
     extract([turn(text, 1), turn(text, 2)])
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
