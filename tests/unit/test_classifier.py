@@ -62,7 +62,7 @@ def test_harmless_sentences_around_it_do_not_wash_it_out() -> None:
 
 
 def test_a_finding_names_the_detector_and_the_reason() -> None:
-    assert "classifier.authority" in detectors("As the one who wrote the access policy, I am not bound by it.")
+    assert "classifier.authority" in detectors("Checks of that kind were waived for people at my grade.")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from ingatan.memories.resemblance import SAID_CHARS_MAX, Judgement, Resemblance,
 from ingatan.memories.slots import Slot, same_value, single_valued
 from ingatan.memories.statement import stated
 from ingatan.memories.statements import Statement, pasted, statements
-from ingatan.screening import SECURITY_REASONS, screen
+from ingatan.screening import FITTED, SECURITY_REASONS, screen
 from ingatan.text import digest
 from ingatan.types import Candidate, Evidence, Memory, MemoryStatus, MemoryType, MessageRole, Operation, Turn
 
@@ -180,9 +180,12 @@ def _laughing(turn: str) -> bool:
 
 
 def hostile(text: str) -> bool:
-    """Whether a message, read whole, gives orders, rights or authority: then nothing in it is proposed."""
+    """Whether a message, read whole, gives orders, rights or authority: then nothing in it is proposed.
+
+    By the lists alone: the classifier judges sentences that would be stored, and knows little of other talk.
+    """
     findings = screen((text[:TEXT_CHARACTERS_MAX],), language="")
-    return any(finding.reason in SECURITY_REASONS for finding in findings)
+    return any(finding.reason in SECURITY_REASONS and finding.detector not in FITTED for finding in findings)
 
 
 def wishes(turns: Sequence[Turn], *, subject_id: UUID, conversation_id: UUID) -> list[Candidate]:

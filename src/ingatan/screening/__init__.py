@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ingatan.screening import obfuscation
+from ingatan.screening import obfuscation, steering
 from ingatan.screening.catalogue import CATALOGUE
 from ingatan.screening.detector import Detector
 from ingatan.screening.view import CHARACTERS_MAX, View
 from ingatan.types import Reason
 
-__all__ = ["SECURITY_REASONS", "Finding", "screen"]
+__all__ = ["FITTED", "SECURITY_REASONS", "Finding", "screen"]
 
 SECURITY_REASONS = frozenset({Reason.INSTRUCTION, Reason.PERMISSION, Reason.AUTHORITY_CLAIM, Reason.OBFUSCATED})
 """Reasons that are also logged for security review (S3)."""
+FITTED = frozenset(detector.name for detector in steering.DETECTORS)
+"""Detectors that judge by likeness to what they were fitted on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +47,9 @@ def screen(texts: Sequence[str], *, language: str) -> tuple[Finding, ...]:
     hidden = _hidden(views, clear)
     if hidden:
         clear |= hidden | {obfuscation.DETECTOR.name}
+    named = {detector.name for detector in CATALOGUE if detector.reason in SECURITY_REASONS} - FITTED
+    if clear & named:
+        clear -= FITTED  # what a list names needs no likeness beside it
     found = [
         Finding(reason=detector.reason, detector=detector.name) for detector in CATALOGUE if detector.name in clear
     ]
