@@ -118,10 +118,7 @@ class Reviewer:
             if candidate.source_id is not None:
                 sources.hold(connection, owner, candidate.source_id, candidate.batch_id)
             subjects.lock(connection, owner)
-            connection.enter(reviewer)
-            known = idempotency.take(connection, reviewer, key, [id])
-            made = idempotency.taken(connection, reviewer, key) if known is not None else None
-            connection.enter(reviewer, power=Power.REVIEW)
+            made = _made_before(connection, reviewer, id, key)
             if made is not None:
                 return _before(connection, reviewer, id, Judgement.APPROVE, made)
             again, now_held = queue.take(connection, reviewer, id)
@@ -166,10 +163,7 @@ class Reviewer:
         reasons = tuple(dict.fromkeys((Reason.REVIEWER, reason)))
         with self._database.write(owner) as connection:
             subjects.lock(connection, owner)
-            connection.enter(reviewer)
-            known = idempotency.take(connection, reviewer, key, [id])
-            made = idempotency.taken(connection, reviewer, key) if known is not None else None
-            connection.enter(reviewer, power=Power.REVIEW)
+            made = _made_before(connection, reviewer, id, key)
             if made is not None:
                 return _before(connection, reviewer, id, Judgement.REJECT, made)
             if queue.take(connection, reviewer, id) != (waiting, held):
@@ -294,6 +288,15 @@ def _refused(reasons: tuple[Reason, ...]) -> PolicyRefused:
 def _reviewed(id: UUID, judgement: Judgement, *, edited: bool = False) -> Entry:
     details = {"verdict": judgement.value, "edited": edited}
     return Entry(action=AuditAction.CANDIDATE_REVIEWED, entity_type="candidate", entity_id=id, details=details)
+
+
+def _made_before(connection: Connection, reviewer: Principal, id: UUID, key: Key | None) -> idempotency.Made | None:
+    """Take ``key`` in the reviewer's own scope, or what an act with it made; the power to review is entered after."""
+    connection.enter(reviewer)
+    known = idempotency.take(connection, reviewer, key, [id])
+    made = idempotency.taken(connection, reviewer, key) if known is not None else None
+    connection.enter(reviewer, power=Power.REVIEW)
+    return made
 
 
 def _before(
