@@ -13,6 +13,7 @@ PARTS = "tests/api/test_settings_parts.py"
 SWITCHES = "tests/api/test_switches.py"
 POOLER = "tests/pooler/test_pooler.py"
 LANES = "tests/integration/test_lanes.py"
+TOLD = "tests/api/test_told_events.py"
 
 SHOWN = {
     "ENVIRONMENT": f"{IDENTITY}::test_the_production_template_serves_verified_callers_only",
@@ -63,7 +64,7 @@ SHOWN = {
     "DATABASE__TIMEOUT_SECONDS": f"{PARTS}::test_a_full_pool_is_waited_for_so_long",
     "DATABASE__PREPARED_STATEMENTS": f"{POOLER}::test_prepared_statements_are_given_up_where_they_get_lost",
     "KEYS__MASTER_KEY": f"{PARTS}::test_what_one_master_key_signed_another_does_not_know",
-    "POLICY__PROFILE": "tests/api/test_review.py::test_governed_holds_what_was_read_and_takes_what_was_asked",
+    "POLICY__PROFILE": f"{TOLD}::test_under_governed_it_waits_unless_it_was_asked_to_be_remembered",
     "POLICY__MODE": "tests/api/test_service.py::test_in_dry_mode_decisions_are_recorded_and_nothing_is_written",
     "RECALL__RANKING": f"{PARTS}::test_the_ranking_of_questions_that_name_none",
     "LLM__BASE_URL": f"{PARTS}::test_a_model_is_asked_by_its_name_with_its_key",
