@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
 import typer
@@ -16,6 +16,9 @@ import yaml
 from ingatan.errors import BadRequest
 from ingatan.types import Principal
 
+if TYPE_CHECKING:
+    from ingatan.memories.policy_document import PolicyDocument
+
 HISTORY_MAX = 1_000
 
 Tenant = Annotated[str, typer.Option("--tenant", help="Name of the tenant.")]
@@ -23,6 +26,7 @@ DataDirectory = Annotated[Path | None, typer.Option("--data-dir", help="Where th
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 File = Annotated[Path, typer.Argument(help="The document, YAML or JSON.")]
 Expected = Annotated[int | None, typer.Option("--expected-version", help="Only if this version is in force.")]
+Shipped = Annotated[str | None, typer.Option("--profile", help="Print what ships as this profile instead.")]
 Moment = Annotated[datetime | None, typer.Option(help="A time in UTC, for example 2026-11-29T10:00:00.")]
 
 
@@ -45,15 +49,39 @@ class PolicyCommands:
         policy.command("report")(self.report)
         return policy
 
-    def show(self, tenant: Tenant = "default", data_dir: DataDirectory = None, as_json: AsJson = False) -> None:
-        """Print the document in force, as YAML."""
+    def show(
+        self,
+        tenant: Tenant = "default",
+        profile: Shipped = None,
+        data_dir: DataDirectory = None,
+        as_json: AsJson = False,
+    ) -> None:
+        """Print the document in force, as YAML; with --profile one that ships, in force or not."""
+        if profile is not None:
+            self._show_shipped(profile, as_json)
+            return
         with self.explained(), self.opened(data_dir) as running:
             version = running.regulator.in_force(self._operator(running, tenant))
-            document = version.document.model_dump(mode="json", exclude_none=True)
             head = f"# {running.regulator.label(version)}, mode {running.regulator.mode}\n"
-            text = head + yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-            data = {"version": version.number, "sha256": version.sha256, "document": document}
-            self.say(text.rstrip(), data, as_json)
+            data = {"version": version.number, "sha256": version.sha256}
+            self._print(head, version.document, data, as_json)
+
+    def _show_shipped(self, profile: str, as_json: bool) -> None:
+        with self.explained():
+            from ingatan.memories import policies, policy_document  # noqa: PLC0415 - --help is quick without
+            from ingatan.policies import PROFILES  # noqa: PLC0415
+
+            if profile not in PROFILES:
+                message = f"No profile of this name ships; there are {' and '.join(PROFILES)}."
+                raise BadRequest(message, code="profile_unknown")
+            document = policy_document.shipped(profile)
+            data = {"version": None, "sha256": policies.fingerprint(document)}
+            self._print(f"# as it ships: {profile}\n", document, data, as_json)
+
+    def _print(self, head: str, document: PolicyDocument, data: dict[str, Any], as_json: bool) -> None:
+        plain = document.model_dump(mode="json", exclude_none=True)
+        text = head + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True)
+        self.say(text.rstrip(), data | {"document": plain}, as_json)
 
     def check(self, file: File, as_json: AsJson = False) -> None:
         """Say whether a document is valid, and what to change where it is not."""

@@ -39,6 +39,10 @@ def test_a_document_is_checked_set_shown_and_kept(
     assert policy("check", str(tmp_path / "missing.yaml"))[0] == 1
     code, said = policy("show")
     assert (code, yaml.safe_load(said)["profile"]) == (0, "assistant")
+    code, said = policy("show", "--profile", "governed")
+    assert (code, yaml.safe_load(said)) == (0, yaml.safe_load(policies.source("governed")))
+    code, said = policy("show", "--profile", "strict")
+    assert (code, "there are assistant and governed" in said) == (1, True)
     code, said = policy("set", str(good), "--expected-version", "0")
     assert (code, "version 1" in said) == (0, True)
     code, said = policy("set", str(good), "--expected-version", "0")
