@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
 INGATAN = str(Path(sys.executable).with_name("ingatan"))
 
 

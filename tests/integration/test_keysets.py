@@ -19,6 +19,7 @@ from ingatan.identity import JwtResolver, TrustedIssuer
 from ingatan.keysets import SET_BYTES_MAX, KeySetUrl, KeysUnavailable
 
 NOW = 1_790_000_000
+WAIT_SECONDS = 30.0
 
 
 def key(kid: str) -> OKPKey:
@@ -89,11 +90,22 @@ def bearer(signer: OKPKey) -> list[str]:
 
 def refreshed(source: Source, times: int) -> None:
     """Wait until the source was asked so often: regular refreshes happen beside the requests."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + WAIT_SECONDS
     while source.asked < times and time.monotonic() < deadline:
         time.sleep(0.005)
     assert source.asked == times
-    time.sleep(0.05)
+
+
+def stops_working(known: JwtResolver, removed: OKPKey) -> None:
+    """Wait until a removed key opens nothing: what was fetched beside the requests is taken a moment later."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            known.resolve(bearer(removed))
+        except Unauthenticated:
+            return
+        time.sleep(0.005)
+    raise AssertionError("a removed key still works")
 
 
 def test_keys_are_fetched_once_and_kept(source: Source) -> None:
@@ -126,8 +138,7 @@ def test_a_removed_key_stops_working_with_the_next_refresh(source: Source) -> No
     clock.now += 301
     known.resolve(bearer(second))
     refreshed(source, 2)
-    with pytest.raises(Unauthenticated):
-        known.resolve(bearer(first))
+    stops_working(known, first)
 
 
 def test_forged_key_identifiers_do_not_drive_the_source(source: Source) -> None:
@@ -196,11 +207,11 @@ def test_a_slow_source_delays_no_known_caller(source: Source) -> None:
     source.publish(first)
     known = resolver(source, clock)
     known.resolve(bearer(first))
-    source.delay = 0.8
+    source.delay = 2.0
     clock.now += 301
     began = time.monotonic()
     assert known.resolve(bearer(first)).verified
-    assert time.monotonic() - began < 0.4
+    assert time.monotonic() - began < 1.5
     refreshed(source, 2)
 
 

@@ -78,6 +78,7 @@ class Fleet:
         environ = {
             "INGATAN_MEMORY__SWEEP_BATCH_SIZE": "200",
             "INGATAN_DATABASE__POOL_SIZE": "2",
+            "INGATAN_DATABASE__TIMEOUT_SECONDS": "60",
             **{f"INGATAN_MEMORY__{name.upper()}": value for name, value in settings.items()},
         }
         with ExitStack() as stack:
