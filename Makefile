@@ -30,7 +30,7 @@ run: setup ## serve the API and the first page with a loaded demo, on an embedde
 	@$(BIN)/ingatan serve --demo
 
 test: $(VENV)/.dev ## the whole suite on real services; browser and pooler tests where a Chromium and a PgBouncer are found
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-browser: $(VENV)/.dev ## the browser tests; fails where no Chromium is found
 	@INGATAN_TEST_BROWSER=required $(BIN)/python -m pytest tests/browser

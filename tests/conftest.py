@@ -46,7 +46,20 @@ sys.addaudithook(_stay_at_home)
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # several workers share the cores: threads that spin slow all of them
 
 TEMPLATE = "ingatan_template"
+LONGEST_FIRST = ("acceptance", "browser", "regressions", "pooler", "integration", "api")
+"""Folders whose tests start processes or databases, by how long a test takes; the others come after them."""
 _numbers = itertools.count(1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests first, else in any order: short ones fill up the end, so that no worker waits for another."""
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    return LONGEST_FIRST.index(folder) if folder in LONGEST_FIRST else len(LONGEST_FIRST)
 
 
 @dataclass(frozen=True, kw_only=True)
