@@ -66,8 +66,12 @@ def test_a_policy_is_shown_changed_and_kept_by_version(service: Service) -> None
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"profile: [", b"profile: governed", b"\xff\xfe", b"a: &a [*a]", b"a: !!python/object:x {}", b"x" * 60_000],
-)
+    [
+        b"", b"profile: [", b"profile: governed", b"\xff\xfe", b"a: &a [*a]", b"a: !!python/object:x {}", b"x" * 60_000,
+        b"? [a, b]\n: c", b"? {a: b}\n: c", b"a: !!int ''", b"a: !!float ''", b"a: !!bool x", b"a: !!timestamp x",
+        b"a: 2026-13-45", b"!!set {a, b}", b"a: 1" + b":59" * 5_000, b"a: 1" + b":59" * 5_000 + b".5", b"a: 1\na: 2",
+    ],
+)  # fmt: skip
 def test_what_is_no_policy_is_refused(service: Service, body: bytes) -> None:
     answer = administrator(service).put("/policy", content=body, headers=YAML)
     assert (answer.status_code, answer.json()["code"]) == (422, "policy_invalid")

@@ -158,6 +158,8 @@ class PolicyDocument(Part):
         return min(ends, default=None)
 
 
+_UNREADABLE = (RecursionError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+"""What reading YAML raises beside its own errors, for example where a tag does not fit its value."""
 _PARTS = (PolicyDocument, TypePolicy, Decisions, Correction, Security, Review, Rates, Alerts)
 _KNOWN = frozenset({name for part in _PARTS for name in part.model_fields} | {kind.value for kind in MemoryType})
 
@@ -172,7 +174,7 @@ def parse(text: str) -> PolicyDocument:
         found = error.errors(include_url=False, include_input=False, include_context=False)
         where = "; ".join(f"{_place(item['loc'], item['type'])}: {item['msg']}" for item in found[:5])
         raise BadRequest(f"The policy is not valid. {where}.", code="policy_invalid") from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except (yaml.YAMLError, *_UNREADABLE) as error:
         mark = getattr(error, "problem_mark", None)
         at = f" (line {mark.line + 1})" if mark is not None else ""
         problem = f": {error}" if type(error) is ValueError else ""  # others repeat what was sent
@@ -196,11 +198,13 @@ def _tree(root: yaml.Node | None) -> Any:
             raise ValueError("aliases are not allowed; write the value out")
         seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
+            if not all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
+                raise ValueError(f"a key is a list or a mapping (line {node.start_mark.line + 1})")
             pairs = [(plain(key), plain(value)) for key, value in node.value]
-            names = [name for name, _ in pairs]
-            if any(name in names[:at] for at, name in enumerate(names)):
+            found = dict(pairs)
+            if len(found) != len(pairs):
                 raise ValueError(f"a key is given twice (line {node.start_mark.line + 1})")
-            return dict(pairs)
+            return found
         if isinstance(node, yaml.SequenceNode):
             return [plain(item) for item in node.value]
         constructor = yaml.SafeLoader("")
