@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ingatan.memories.decision_context import Limits, Mode, PolicyContext, Writer
 from ingatan.memories.policy import decide
+from ingatan.memories.policy_document import shipped
 from ingatan.types import (
     NEVER_STORED,
     Candidate,
@@ -209,6 +210,25 @@ def test_forgetting_closes_what_the_words_name() -> None:
 def test_a_dry_run_accepts_nothing() -> None:
     decision = run("I like tea", mode=Mode.DRY)
     assert (decision.outcome, decision.reasons) == (Outcome.REJECT, (Reason.ACCEPTED, Reason.DRY_RUN))
+
+
+def test_a_dry_run_forgets_as_asked() -> None:
+    tea = memory("I like green tea")
+    decision = run("forget that I like green tea", operation=Operation.DELETE, active=[tea], mode=Mode.DRY)
+    assert (decision.outcome, decision.closes) == (Outcome.ACCEPT, (tea.id,))
+    wish = run("never remember anything about me", operation=Operation.DELETE, never_again=True, mode=Mode.DRY)
+    assert wish.outcome is Outcome.ACCEPT
+
+
+def test_an_expired_one_of_a_type_that_is_gone_gives_way() -> None:
+    known = memory("I like tea.", type=MemoryType.FACT)
+    document = shipped("assistant")
+    narrowed = document.model_copy(
+        update={"types": {kind: part for kind, part in document.types.items() if kind is not MemoryType.FACT}}
+    )
+    decision = run("I like tea", expired=[known], document=narrowed)
+    assert (decision.outcome, decision.reinforces, decision.closes) == (Outcome.ACCEPT, None, (known.id,))
+    assert run("I like tea", expired=[known]).reinforces == known.id
 
 
 TEXTS = st.sampled_from(

@@ -38,7 +38,7 @@ from ingatan.types import (
     Trust,
 )
 
-RULES_VERSION = 5
+RULES_VERSION = 6
 """Grows with every change of what the same candidate and state lead to; part of each decision's policy version."""
 FORGET_OVERLAP_MIN = 0.6
 """The share of the words to forget that a memory must hold to be meant, when it is the only one that holds so many."""
@@ -53,7 +53,8 @@ def decide(candidate: Candidate, *, context: PolicyContext, assessment: Assessme
     ``assessment`` is what ``assess`` said of the same candidate and turns, where that is known already.
     """
     decision = _decide(candidate, context, assessment)
-    if context.mode is Mode.DRY and decision.outcome is not Outcome.REJECT:
+    tried_out = context.mode is Mode.DRY and candidate.operation is not Operation.DELETE  # a wish to forget is no trial
+    if tried_out and decision.outcome is not Outcome.REJECT:
         reasons = (*decision.reasons, Reason.DRY_RUN)
         return replace(
             decision, outcome=Outcome.REJECT, reasons=reasons, own=decision.outcome, closes=(), reinforces=None
@@ -141,7 +142,7 @@ def _own(memories: tuple[Memory, ...] | list[Memory], candidate: Candidate) -> l
 
 
 def _same(candidate: Candidate, grounding: Grounding, context: PolicyContext) -> Decision | None:
-    """The decision for a statement already known: an active one is reinforced, an expired one renewed.
+    """The decision for a statement already known: an active one is reinforced, an expired one renewed as its type.
 
     A correction never touches another memory: one that would say the same as another is refused.
     """
@@ -160,7 +161,7 @@ def _same(candidate: Candidate, grounding: Grounding, context: PolicyContext) ->
         if digest(memory.text) == key or (not correcting and _same_event(candidate, grounding.text, memory)):
             if correcting:
                 return _reject(Reason.DUPLICATE)
-            if _verifies(candidate, memory, context):
+            if _verifies(candidate, memory, context) or memory.type not in context.document.types:
                 return _verified(candidate, memory, grounding.text, context)
             if _full(candidate, context):
                 return _reject(Reason.CAP_ACTIVE)
@@ -175,7 +176,7 @@ def _verifies(candidate: Candidate, memory: Memory, context: PolicyContext) -> b
 
 
 def _verified(candidate: Candidate, memory: Memory, text: str, context: PolicyContext) -> Decision:
-    """The decision for what was told without proof and is now said by who may say it: it takes the other's place."""
+    """The decision for what takes the place of ``memory``, which says the same unproven or as a type gone since."""
     decision = _capped(candidate, Reason.SUPERSEDES, text, context)
     return replace(decision, closes=(memory.id,)) if decision.outcome is Outcome.ACCEPT else decision
 
