@@ -1,13 +1,15 @@
 """Idempotency: an act that is repeated with the same key and body happens once, and answers with what it made.
 
-A key is bound to the caller, the route and the body's hash. Answers are rebuilt from the ids of what was made; no text
-is kept here. The key is taken in the act's own transaction, so a key without its act, or the reverse, cannot
+A key is bound to the caller, the route and the body. Answers are rebuilt from the ids of what was made; no text is kept
+here: of the key its hash, and of the body a hash keyed by the key as it was sent, so that no number in what was refused
+can be found by trying. The key is taken in the act's own transaction, so a key without its act, or the reverse, cannot
 exist; a bulk's key only binds its body, and each of its parts has one of its own.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +28,7 @@ KEPT = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """An idempotency key as sent with a request."""
+    """An idempotency key that came with a request: its hash in hexadecimal, and the hash of the body keyed by it."""
 
     route: str
     value: str
@@ -46,7 +48,8 @@ def key_for(route: str, value: str | None, body: Any) -> Key | None:
     if value is None:
         return None
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"), default=str, ensure_ascii=True)
-    return Key(route, value[:KEY_CHARS_MAX], hashlib.sha256(canonical.encode()).digest())
+    sent = value[:KEY_CHARS_MAX].encode()
+    return Key(route, hashlib.sha256(sent).hexdigest(), hmac.digest(sent, canonical.encode(), hashlib.sha256))
 
 
 def take(connection: Connection, principal: Principal, key: Key | None, makes: Sequence[UUID]) -> list[UUID] | None:
