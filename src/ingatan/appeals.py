@@ -13,7 +13,7 @@ from ingatan import subjects
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.errors import Conflict, PolicyRefused
 from ingatan.memories import candidates, decisions, proposals, queue
-from ingatan.memories.assessment import assess
+from ingatan.memories.assessment import screened_whole
 from ingatan.memories.decisions import State
 from ingatan.memories.held import check_note
 from ingatan.memories.standing import Standing, Terms
@@ -94,7 +94,8 @@ class Appeals:
         standing = Standing(connection, person, [candidate], terms, turns={})
         [considered] = candidates.consider(standing, [candidate])
         _check_appealable(considered.decision.reasons)
-        refused = assess(candidate, {}).refused
+        refused = screened_whole(text, candidate.language)  # whatever else was found first
+        _check_appealable(refused)
         if refused and standing.document.security.decision == "reject":
             raise _no_appeal(refused)
         waiting = Decision(outcome=Outcome.REVIEW, reasons=(Reason.NEEDS_REVIEW,), text=text, slot=candidate.slot)

@@ -75,6 +75,11 @@ def screened(memory: Memory) -> tuple[Reason, ...]:
     return _without(found, memory.source, memory.type)
 
 
+def screened_whole(text: str, language: str) -> tuple[Reason, ...]:
+    """Why ``text``, which a person states directly, may not be kept, whether or not it could become a memory."""
+    return _without(_reasons(text, (), language=language, recurring=False), SourceKind.SELF, MemoryType.FACT)
+
+
 def _screened(candidate: Candidate, grounding: Grounding) -> tuple[Reason, ...]:
     """Why the text or a quote kept with it may not be stored."""
     quotes, recurring = grounding.quotes, candidate.recurring
