@@ -10,7 +10,7 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +25,8 @@ from ingatan.storage.database import Connection
 from ingatan.text import digest
 from ingatan.types import Principal, new_id
 
+SHARE_WINDOW = timedelta(hours=1)
+"""Over which the policy's rates count what somebody brought, also where they erased it since."""
 NOT_PROMISED = (
     "Deleted text can remain in database files until they are rewritten, and in write-ahead logs and backups until "
     "they age out by the operator's schedule."
@@ -149,23 +151,24 @@ def erase_memories(
     }
     seen |= set(marks(key, principal.subject_id, texts=(), slot=None, turns=sources))
     connection.many("erasure.remember", [{**owner, "digest": mark} for mark in sorted(seen)])
-    everything = memory_id is None and conversation_id is None
-    removed = _remove(
+    now, asked_by = datetime.now(UTC), actor or principal
+    decided = _decisions(
         connection,
-        principal,
-        ids,
-        sources,
+        **owner,
+        everything=memory_id is None and conversation_id is None,
         conversation_id=conversation_id if memory_id is None else None,
-        everything=everything,
-        seen=seen,
+        ids=ids,
+        message_ids=sources,
+        marks=[mark.hex() for mark in seen],
+        asked_by=asked_by.subject_id,
+        since=now - SHARE_WINDOW,
     )
+    removed = _remove(connection, principal, ids, decisions=decided.n)
     subjects.raise_epoch(connection, principal)
     if memory_id is None:
         spans.skip_pending(connection, principal, conversation_id)
         connection.run("sweep.forget_abandoned_of", **owner, conversation_id=conversation_id)
-    now = datetime.now(UTC)
     receipt = Receipt(new_id(), now, removed, (), tuple(sorted(sources)), now)
-    asked_by = actor or principal
     connection.run(
         "erasure.record",
         **owner,
@@ -173,6 +176,7 @@ def erase_memories(
         requested_by=asked_by.subject_id,
         reason=reason,
         receipt=receipt.as_json(),
+        brought=decided.brought,
     )
     details = {
         "erasure_id": str(receipt.id),
@@ -188,33 +192,22 @@ def erase_memories(
     return receipt
 
 
-def _remove(
-    connection: Connection,
-    principal: Principal,
-    ids: list[UUID],
-    sources: list[UUID],
-    *,
-    conversation_id: UUID | None,
-    everything: bool,
-    seen: set[bytes],
-) -> dict[str, int]:
-    """Delete memories ``ids``, which bear the marks ``seen``, from every representation; counts of rows that went."""
-    owner = {"tenant_id": principal.tenant_id, "subject_id": principal.subject_id}
+def _decisions(connection: Connection, **which: Any) -> Any:
+    """Delete decisions; ``n`` is how many, ``brought`` how many of them the one who asks had brought lately."""
+    row = connection.one("erasure.candidates", **which)
+    assert row is not None, "counts are one row"
+    return row
+
+
+def _remove(connection: Connection, principal: Principal, ids: list[UUID], *, decisions: int) -> dict[str, int]:
+    """Delete memories ``ids`` from every representation; counts of rows that went, and the ``decisions`` before."""
     by_id = {"tenant_id": principal.tenant_id, "ids": ids}
     return {
         "quotes": connection.run("erasure.evidence", **by_id),
         "vectors": connection.run("erasure.vectors", **by_id, subject_id=principal.subject_id),
         "vectors_pending": connection.run("erasure.vectors_pending", **by_id),
         "use_counters": connection.run("erasure.uses", **by_id),
-        "candidates": connection.run(
-            "erasure.candidates",
-            **owner,
-            everything=everything,
-            conversation_id=conversation_id,
-            ids=ids,
-            message_ids=sources,
-            marks=[mark.hex() for mark in seen],
-        ),
+        "candidates": decisions,
         "versions": connection.run("erasure.memories", **by_id, subject_id=principal.subject_id),
         "memories": len(ids),
     }

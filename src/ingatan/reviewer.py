@@ -234,8 +234,10 @@ class Reviewer:
         speaker = owner if candidate.said_by is None else Principal(owner.tenant_id, candidate.said_by)
         connection.enter(speaker)
         turns = self._cited(connection, speaker, candidate)
-        if candidate.said_by is not None and writer.account_admin:  # authority is what it is now
-            writer = replace(writer, account_admin=accounts.is_admin(connection, speaker, owner.subject_id))
+        if writer.account_admin:  # authority is what it is now
+            proposer = Principal(owner.tenant_id, writer.subject_id)
+            connection.enter(proposer)
+            writer = replace(writer, account_admin=accounts.is_admin(connection, proposer, owner.subject_id))
         source = sources.get(connection, owner, candidate.source_id) if candidate.source_id is not None else None
         connection.enter(owner)
         return Standing(connection, owner, [candidate], terms, turns=turns, writer=writer, approved=True, source=source)

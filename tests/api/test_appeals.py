@@ -1,14 +1,17 @@
-"""What an appeal may not carry in."""
+"""What an appeal may not carry in, and what stays of it afterwards."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
-from tests.api.conftest import Under
+from tests.api.conftest import Under, proposed, queued, reviewer
 from tests.api.test_policy import YAML, administrator, changed
 from tests.serving import Service
 from tests.tables import Tables
 
+TEA = "I prefer green tea in the morning."
 MARK = "Quillon"
 """A word in each hostile text that stands nowhere else."""
 HOSTILE = (
@@ -45,3 +48,22 @@ def test_nor_does_a_share_that_is_used_up(governed: Service, tables: Tables) -> 
     answer = ana.post(f"/candidates/{refused['id']}/appeal", json={"text": text})
     assert (answer.status_code, answer.json()["reasons"]) == (409, ["sensitive_health"])
     assert tables.about([MARK]) == {}
+
+
+def test_what_was_written_to_the_reviewer_goes_with_the_text(governed: Service, tables: Tables) -> None:
+    ana, rita = governed.client(), reviewer(governed)
+    ids = [proposed(ana, f"{TEA[:-1]} number {n}.")["id"] for n in range(4)]
+    for id in ids:
+        ana.post(f"/candidates/{id}/appeal", json={"note": f"{MARK} says so."}).raise_for_status()
+    assert rita.get(f"/review/candidates/{ids[0]}").json()["appeal_note"] == f"{MARK} says so."
+    ana.post(f"/candidates/{ids[0]}/withdraw").raise_for_status()
+    rita.post(f"/review/candidates/{ids[1]}/reject").raise_for_status()
+    rita.post(f"/review/candidates/{ids[2]}/approve").raise_for_status()
+    governed.app.tidy(datetime.now(UTC) + timedelta(days=31))
+    assert sorted(tables.run("select state from candidates")) == [
+        ("expired",), ("settled",), ("settled",), ("withdrawn",),
+    ]  # fmt: skip
+    assert tables.about([MARK]) == {}
+    assert queued(rita) == []
+    with pytest.raises(Exception, match="appeal_note_only_while_open"):
+        tables.run("update candidates set appeal_note = 'more'")

@@ -151,6 +151,20 @@ def test_a_writer_who_brings_too_much_is_told_when_to_come_back(service: Service
     assert len(service.remembered(ana)) == 3
 
 
+def test_a_share_that_is_used_up_is_not_had_again_by_erasing(service: Service) -> None:
+    ana, adi = service.client(), administrator(service)
+    adi.put("/policy", content=changed(rates={"actor_per_hour": 3}), headers=YAML).raise_for_status()
+    ids = [proposed(ana, f"I prefer style {n}.", review=False)["memory_id"] for n in range(2)]
+    ana.delete(f"/memories/{ids[0]}").raise_for_status()
+    proposed(ana, "I prefer style 2.", review=False)
+    ana.delete("/memories").raise_for_status()
+    body = {"text": "I prefer style 3.", "type": "preference", "source": {"kind": "self"}}
+    refused = ana.post("/candidates", json=body)
+    assert (refused.status_code, refused.json()["code"]) == (429, "rate_limited")
+    assert 0 < int(refused.headers["Retry-After"]) <= 3_600
+    assert service.remembered(ana) == ana.get("/candidates").json()["items"] == []
+
+
 def test_what_a_sweep_proposes_beyond_a_subjects_share_is_refused(service: Service) -> None:
     ana, adi = service.client(), administrator(service)
     adi.put("/policy", content=changed(rates={"subject_per_hour": 1}), headers=YAML).raise_for_status()

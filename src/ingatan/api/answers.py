@@ -15,7 +15,7 @@ from ingatan.memories.queue import Item, Waiting
 from ingatan.memories.registry import Act, Chapter
 from ingatan.reviewer import Reviewed
 from ingatan.sources import Batch, Source
-from ingatan.types import Memory
+from ingatan.types import Memory, Scope
 from ingatan.workspaces import Member, Workspace
 
 
@@ -109,8 +109,12 @@ def message(item: Message) -> dict[str, Any]:
 
 
 def memory(item: Memory, contested: Mapping[str, Sequence[UUID]] | None = None) -> dict[str, Any]:
-    """One version of a memory with the words it came from, and which others contradict it (slot to ids)."""
+    """One version of a memory with the words it came from, and which others contradict it (slot to ids).
+
+    What an account or the organisation remembers is shown to people who may not know the conversation it came from.
+    """
     rivals = (contested or {}).get(item.slot or "", ())
+    own = item.scope is Scope.USER
     return {
         "id": str(item.id),
         "version": item.version,
@@ -129,7 +133,7 @@ def memory(item: Memory, contested: Mapping[str, Sequence[UUID]] | None = None) 
         "expires_at": item.expires_at.isoformat() if item.expires_at else None,
         "source": {
             "kind": item.source.value,
-            "conversation_id": str(item.conversation_id) if item.conversation_id else None,
+            "conversation_id": str(item.conversation_id) if item.conversation_id and own else None,
             "message_ids": [str(evidence.message_id) for evidence in item.evidence],
             "quote": item.evidence[0].quote if item.evidence else item.text,
             "source_id": str(item.source_id) if item.source_id else None,

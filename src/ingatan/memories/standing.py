@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from ingatan import erasure, subjects, suppressions
@@ -19,7 +19,7 @@ from ingatan.sources import Source
 from ingatan.storage.database import Connection
 from ingatan.types import Candidate, Operation, Principal, Trust, Turn, least
 
-RATE_WINDOW = timedelta(hours=1)
+RATE_WINDOW = erasure.SHARE_WINDOW
 """Over which the policy's rates count."""
 
 

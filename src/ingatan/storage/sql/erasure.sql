@@ -35,14 +35,21 @@ delete from memories where tenant_id = %(tenant_id)s and scope_id = %(subject_id
 
 -- name: erasure.candidates
 -- Remove the decisions that belong to the memories, or to a conversation, or all of the person's; and what waits for a
--- reviewer and says the same as an erased memory, or would replace it.
-delete from candidates
-where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
-  and (%(everything)s or memory_id = any(%(ids)s)
-       or (%(conversation_id)s::uuid is not null and conversation_id = %(conversation_id)s)
-       or message_ids && %(message_ids)s
-       or (state = 'open' and (payload -> 'candidate' ->> 'target_id' = any(%(ids)s::uuid[]::text[])
-                               or payload -> 'marks' ?| %(marks)s)));
+-- reviewer and says the same as an erased memory, or would replace it. How many, and how many of them the one who asks
+-- had brought since a moment.
+with gone as (
+    delete from candidates
+    where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
+      and (%(everything)s or memory_id = any(%(ids)s)
+           or (%(conversation_id)s::uuid is not null and conversation_id = %(conversation_id)s)
+           or message_ids && %(message_ids)s
+           or (state = 'open' and (payload -> 'candidate' ->> 'target_id' = any(%(ids)s::uuid[]::text[])
+                                   or payload -> 'marks' ?| %(marks)s)))
+    returning writer_id, created_at
+)
+select count(*)::integer as n,
+       (count(*) filter (where writer_id = %(asked_by)s and created_at > %(since)s))::integer as brought
+from gone;
 
 -- name: erasure.remember
 -- The mark of something erased, with the time of its latest erasure.
@@ -56,8 +63,8 @@ where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and digest = any
 
 -- name: erasure.record
 -- The receipt.
-insert into erasures (tenant_id, id, subject_id, requested_by, reason, receipt)
-values (%(tenant_id)s, %(id)s, %(subject_id)s, %(requested_by)s, %(reason)s, %(receipt)s);
+insert into erasures (tenant_id, id, subject_id, requested_by, reason, receipt, brought)
+values (%(tenant_id)s, %(id)s, %(subject_id)s, %(requested_by)s, %(reason)s, %(receipt)s, %(brought)s);
 
 -- name: erasure.unmarked_people
 -- Whose memories have versions without marks, in all tenants; keys only.

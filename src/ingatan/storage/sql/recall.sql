@@ -3,7 +3,8 @@
 -- the similarity to the question where a vector exists; if asked for, also what they told of events that nobody verified.
 -- Always at least one row: it carries consent, and a null id when there is nothing.
 select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.language, m.importance, m.trust,
-       m.source_kind, m.conversation_id, m.source_erased, extract(epoch from m.effective_at)::float8 as effective_at,
+       m.source_kind, case when m.scope = 'user' then m.conversation_id end as conversation_id, m.source_erased,
+       extract(epoch from m.effective_at)::float8 as effective_at,
        extract(epoch from m.confirmed_at)::float8 as confirmed_at,
        1 - (e.v <=> %(vector)s::halfvec) as similarity
 from (select 1) as one
@@ -23,7 +24,8 @@ left join memory_embeddings e
 -- name: recall.eligible_used
 -- As recall.eligible, with how often and when each was last used, for ranking s2.
 select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.language, m.importance, m.trust,
-       m.source_kind, m.conversation_id, m.source_erased, extract(epoch from m.effective_at)::float8 as effective_at,
+       m.source_kind, case when m.scope = 'user' then m.conversation_id end as conversation_id, m.source_erased,
+       extract(epoch from m.effective_at)::float8 as effective_at,
        extract(epoch from m.confirmed_at)::float8 as confirmed_at,
        1 - (e.v <=> %(vector)s::halfvec) as similarity,
        u.count as uses, extract(epoch from u.last_at)::float8 as used_at
@@ -46,7 +48,8 @@ left join memory_uses u on u.tenant_id = m.tenant_id and u.memory_id = m.id;
 -- What the caller could be reminded of at a moment: recorded by then and not yet retired, but nothing that was closed on
 -- request since, in any version. Only what is still active has a vector. Always at least one row, as recall.eligible.
 select coalesce(s.consent, 'unset') as consent, m.id, m.type, m.slot, m.text, m.language, m.importance, m.trust,
-       m.source_kind, m.conversation_id, m.source_erased, extract(epoch from m.effective_at)::float8 as effective_at,
+       m.source_kind, case when m.scope = 'user' then m.conversation_id end as conversation_id, m.source_erased,
+       extract(epoch from m.effective_at)::float8 as effective_at,
        extract(epoch from least(m.confirmed_at, %(as_of)s))::float8 as confirmed_at,
        1 - (e.v <=> %(vector)s::halfvec) as similarity, u.count as uses,
        extract(epoch from least(u.last_at, %(as_of)s))::float8 as used_at

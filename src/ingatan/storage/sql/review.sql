@@ -32,9 +32,9 @@ from candidates where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s 
 -- name: review.settle
 -- A reviewer's verdict, and the decision it led to; nothing of what was proposed stays. Only of what waits.
 update candidates
-set state = 'settled', payload = null, proposed_reasons = coalesce(proposed_reasons, reasons), decision = %(decision)s,
-    reasons = %(reasons)s, policy_version = %(policy_version)s, memory_id = %(memory_id)s, verdict = %(verdict)s,
-    reviewer_id = %(reviewer_id)s, reviewed_at = %(reviewed_at)s, review_note = %(note)s
+set state = 'settled', payload = null, appeal_note = null, proposed_reasons = coalesce(proposed_reasons, reasons),
+    decision = %(decision)s, reasons = %(reasons)s, policy_version = %(policy_version)s, memory_id = %(memory_id)s,
+    verdict = %(verdict)s, reviewer_id = %(reviewer_id)s, reviewed_at = %(reviewed_at)s, review_note = %(note)s
 where tenant_id = %(tenant_id)s and id = %(id)s and state = 'open';
 
 -- name: review.written_from
@@ -46,8 +46,8 @@ where tenant_id = %(tenant_id)s and scope = %(scope)s and scope_id = %(subject_i
 -- name: review.withdraw
 -- Its person takes it back; nothing of what was proposed stays.
 update candidates
-set state = 'withdrawn', payload = null, proposed_reasons = coalesce(proposed_reasons, reasons), decision = 'reject',
-    reasons = '{withdrawn}'
+set state = 'withdrawn', payload = null, appeal_note = null, proposed_reasons = coalesce(proposed_reasons, reasons),
+    decision = 'reject', reasons = '{withdrawn}'
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and id = %(id)s and state = 'open';
 
 -- name: review.appeal
@@ -60,8 +60,8 @@ where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and id = %(id)s 
 update candidates
 set state = 'open', payload = %(payload)s, decision = 'review', reasons = %(reasons)s,
     proposed_reasons = coalesce(proposed_reasons, reasons), policy_version = %(policy_version)s, type = %(type)s,
-    source_kind = 'self', verdict = null, reviewer_id = null, reviewed_at = null, review_note = null,
-    appealed_at = now(), appeal_note = %(note)s, expires_at = %(expires_at)s
+    source_kind = 'self', source_id = null, batch_id = null, verdict = null, reviewer_id = null, reviewed_at = null,
+    review_note = null, appealed_at = now(), appeal_note = %(note)s, expires_at = %(expires_at)s
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and id = %(id)s and state in ('settled', 'expired');
 
 -- name: review.expire
