@@ -1,16 +1,18 @@
 """What a quote licenses: may these words be stored on the strength of those?
 
-This is licensing, not entailment. A paraphrase is licensed when every content word, number, unit and name in it stands
-in the quote in the same order, when it negates, limits and hedges exactly as the quote does, and when whatever it adds
-is of a small closed frame ("prefers", "works at", "user", "wants to be called") for which the quote holds a cue. A text
-that is not licensed may still be true; then the person's own clause is stored instead.
+This is licensing, not entailment. A paraphrase is licensed when every content word, number, unit and name in it
+stands in the quote in the same order, when it negates, limits, hedges and compares as the quote does, and when all it
+adds is of a small closed frame ("prefers", "works at", "user", "wants to be called") for which the quote holds a cue.
+A text that is not licensed may still be true; then the person's own clause is stored instead.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from functools import cache
 
-from ingatan.memories.wording import frames, pattern, single
+from ingatan.memories.wording import fragments, frames, pattern, single
 from ingatan.text import fold, unaccent, words
 
 _ENDINGS = ("ing", "ed", "es", "s", "nya", "ku", "lah")
@@ -37,13 +39,23 @@ def content(text: str) -> list[str]:
 
 
 def _kept(text: str) -> Counter[str]:
-    """The words of ``text`` that a paraphrase may neither add nor drop: negations, limits, hedges."""
+    """The words of ``text`` that a paraphrase may neither add nor drop: negations, limits, hedges, comparisons.
+
+    What was compared away ("over coffee", "to coffee" of what one prefers) must not end as what was chosen.
+    """
     folded = fold(text).replace("\u2019", "'")
-    return Counter(
+    found = Counter(
         "not" if name == "negation" and match[0].endswith("n't") else match[0]
-        for name in ("negation", "hedge")
+        for name in ("negation", "hedge", "comparison")
         for match in pattern(name).finditer(folded)
     )
+    found["rival"] = len(_rival().findall(folded))
+    return found
+
+
+@cache
+def _rival() -> re.Pattern[str]:
+    return re.compile(fragments("support", "rival"))
 
 
 def licensed(text: str, quote: str, *, language: str) -> bool:

@@ -54,7 +54,7 @@ def pattern(name: str) -> re.Pattern[str]:
 
 def fragments(section: str, name: str) -> str:
     """The pattern fragments of that name in one section, over all languages, as alternatives."""
-    return "|".join(table[section][name] for table in _tables() if name in table[section])
+    return "|".join(table[section][name] for table in _tables() if name in table.get(section, {}))
 
 
 def _any(entries: tuple[str, ...]) -> re.Pattern[str]:
