@@ -80,8 +80,11 @@ def test_two_at_once_with_one_key_decide_once(governed: Service) -> None:
     assert len(governed.remembered(ana)) == 1
 
 
-@pytest.mark.parametrize("note", ["Call her on 0812-3456-7890.", "My password is hunter22!Tiger"])
-def test_a_note_with_an_identifier_or_a_secret_is_not_kept(governed: Service, tables: Tables, note: str) -> None:
+@pytest.mark.parametrize(
+    "note",
+    ["Call her on 0812-3456-7890.", "My password is hunter22!Tiger", "I have diabetes.", "saya ikut serikat buruh"],
+)
+def test_a_note_that_holds_what_is_never_stored_is_not_kept(governed: Service, tables: Tables, note: str) -> None:
     ana, rita = governed.client(), reviewer(governed)
     id = proposed(ana, TEA)["id"]
     for client, path in (

@@ -19,7 +19,8 @@ from ingatan.types import NEVER_STORED, Candidate, Decision, Outcome, Reason
 
 _CANDIDATES = TypeAdapter(Candidate)
 _WRITERS = TypeAdapter(Writer)
-_OUT_OF_NOTES = frozenset({Reason.CREDENTIAL, Reason.IDENTIFIER})
+_OUT_OF_NOTES = NEVER_STORED - {Reason.OTHER_PERSON, Reason.DOCUMENT_FACT, Reason.LAW_CLAIM}
+"""People write to one another about who said what, and by which rule."""
 _WAITING = frozenset({Outcome.REVIEW, Outcome.QUARANTINE})
 
 
@@ -38,11 +39,11 @@ def waits(decision: Decision) -> bool:
 
 
 def check_note(note: str | None) -> None:
-    """Raise PolicyRefused for a note, which is kept beside the decision, that holds an identifier or a secret."""
+    """Raise PolicyRefused for a note, which is kept beside the decision, that holds what is never stored."""
     found = {finding.reason for finding in screen((note,), language="")} & _OUT_OF_NOTES if note else set()
     if found:
         raise PolicyRefused(
-            "The note is kept, so leave numbers that identify somebody, and secrets, out of it.",
+            "The note is kept, so leave out secrets, identifying numbers, and what is never stored of people.",
             code="note_not_kept",
             extra={"reasons": sorted(reason.value for reason in found)},
         )
