@@ -192,6 +192,7 @@ class Reason(StrEnum):
     LAW_CLAIM = "law_claim"
     DOCUMENT_FACT = "document_fact"
     LOW_IMPORTANCE = "low_importance"
+    PAST_RETENTION = "past_retention"
     DUPLICATE = "duplicate"
     RENEWED = "renewed"
     CONTRADICTION = "contradiction"

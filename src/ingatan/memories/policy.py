@@ -91,6 +91,9 @@ def _decide(candidate: Candidate, context: PolicyContext, assessment: Assessment
         return permission.set_aside(grounding.text, assessed.refused, context)
     if candidate.importance < context.limits.min_importance:
         return _reject(Reason.LOW_IMPORTANCE)
+    ends = context.document.expires_at(candidate, carried(candidate, approved=False, lineage=None))
+    if ends is not None and ends <= context.now:
+        return _reject(Reason.PAST_RETENTION)  # it would be stored as expired and never be seen
     candidate = _as_stored(candidate, grounding)
     decision = _same(candidate, grounding, context) or _new(candidate, grounding, context)
     return replace(permission.routed(candidate, decision, context), slot=candidate.slot)
