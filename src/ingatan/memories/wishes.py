@@ -22,7 +22,8 @@ def _said(name: str) -> re.Pattern[str]:
 
     ``this_one`` is one answer or text, or words to be put into it, and ``now`` what is at hand: tasks, no wishes that
     stand. Of ``persons`` it is said what they ought to do. ``request`` asks for something lasting as a question,
-    ``order`` names what comes first and what after, ``fragment`` what answers are to be like.
+    ``order`` names what comes first and what after, ``fragment`` what answers are to be like, ``done`` what is to be
+    done with them.
     """
     return re.compile(fragments("wish", name))
 
@@ -36,17 +37,8 @@ def _errand() -> re.Pattern[str]:
 @cache
 def _for_a_tool() -> re.Pattern[str]:
     """For which tool code is written."""
-    act, code, link = (fragments("wish", name) for name in ("tool_act", "tool_code", "tool_for"))
-    return re.compile(rf"(?:{act}) (?:\w+ )?(?:{code}) (?:[\w.]+ ){{0,3}}?(?:{link}) (?:{'|'.join(_TOOLS)})\b")
-
-
-_TOOLS = (
-    "macos", "windows", "linux", "ubuntu", "debian", "zsh", "bash", "fish", "powershell", "excel", "libreoffice",
-    "calc", "google sheets", r"postgres\w*", "mysql", "sqlite", "python", "typescript", "javascript", "kotlin", "swift",
-    "rust", "go",
-)  # fmt: skip
-_VERB_ID = r"(?!me|di(?!n)|ber|bukan|makan|ikan|akan|rekan|pekan|bahkan|silakan|sekalian)[a-z]{3,}kan"
-"""An Indonesian verb in "-kan" without a prefix asks for what it says: "pisahkan", "sebutkan"."""
+    act, code, link, tool = (fragments("wish", name) for name in ("tool_act", "tool_code", "tool_for", "tool_name"))
+    return re.compile(rf"(?:{act}) (?:\w+ )?(?:{code}) (?:[\w.]+ ){{0,3}}?(?:{link}) (?:{tool})\b")
 
 
 def _any(*names: str) -> str:
@@ -54,29 +46,35 @@ def _any(*names: str) -> str:
     return "|".join(map(re.escape, sorted(entries, key=len, reverse=True)))
 
 
+def _act(name: str) -> str:
+    """What is to be done: a verb of the list ``name``, or one that by its form asks for what it says."""
+    return rf"(?:{_any(name)}|{fragments('wish', 'verb')})"
+
+
 @cache
 def _occasion() -> re.Pattern[str]:
     """An occasion, then after a pause or a word that leads over to it what is to be done."""
-    over = r"(?:,| -|:| thì| maka| ya| itu| is| wait| please| tolong| mohon| cứ)"
+    over = rf"(?:,| -|:| (?:{fragments('wish', 'over')}))"
     return re.compile(
-        rf"(?:{_any('occasion')})(?!\w)[^.!?;]{{2,160}}?{over}(?:\W+\w+){{0,2}}?\W+(?:{_any('wish_act')}|{_VERB_ID})(?!\w)"
+        rf"(?:{_any('occasion')})(?!\w)[^.!?;]{{2,160}}?{over}(?:\W+\w+){{0,2}}?\W+{_act('wish_act')}(?!\w)"
     )
 
 
 @cache
 def _topic() -> re.Pattern[str]:
-    """A subject matter, then after a pause or "thì" what is to be done about it."""
-    politely = r"(?:\W+(?:please|always|just|never|do not|don't|tolong|mohon|selalu|cứ|hãy|luôn|nhớ|chỉ|toàn bộ)){0,2}"
-    act = rf"(?:{_any('topic_act')}|{_VERB_ID})(?!\w)"
+    """A subject matter, then after a pause or a word for "then" what is to be done about it."""
+    politely = rf"(?:\W+(?:{fragments('wish', 'topic_politely')})){{0,2}}"
     named = rf"(?:{_any('topic')})(?!\w)[^.!?;,:]{{2,80}}(?:,| -|:)"
-    return re.compile(rf"(?:{named}|[^.!?;:]{{2,80}}? thì){politely}\W+{act}")
+    then = rf"[^.!?;:]{{2,80}}? (?:{fragments('wish', 'then')})"
+    return re.compile(rf"(?:{named}|{then}){politely}\W+{_act('topic_act')}(?!\w)")
 
 
 @cache
 def _topic_unmarked() -> re.Pattern[str]:
-    """A subject matter, "thì" and what is to be done about it, in Vietnamese typed without marks."""
+    """The same with a word for "then", in Vietnamese typed without marks."""
     acts = "|".join(sorted({re.escape(unaccent(act)) for act in listed("topic_act")}))
-    return re.compile(rf"[^.!?;:]{{2,80}}? thi (?:nho |cu |hay |luon |chi )?(?:{acts})(?!\w)")
+    politely = rf"(?:(?:{fragments('wish', 'topic_politely_unmarked')}) )?"
+    return re.compile(rf"[^.!?;:]{{2,80}}? (?:{fragments('wish', 'then_unmarked')}) {politely}(?:{acts})(?!\w)")
 
 
 @cache
@@ -85,16 +83,15 @@ def _shape() -> re.Pattern[str]:
     "margin figures should be rounded", "jarak lari tulis dalam kilometer", "biên bản họp viết theo mẫu"."""
     subject = rf"\w[\w'/+-]*(?: [\w'/+-]+){{0,{SUBJECT_WORDS_MAX - 1}}}?"
     ought = rf"(?:{_any('should')}) (?:\w+ ){{0,1}}?(?:{_any('should_be')})(?!\w)"
-    done = fragments("wish", "done")
-    return re.compile(rf"{subject} (?:{ought}|{done})")
+    return re.compile(rf"{subject} (?:{ought}|{fragments('wish', 'done')})")
 
 
 @cache
 def _manner() -> re.Pattern[str]:
     """Something to be done, and when, where or how: so it holds for more than once."""
-    politely = r"(?:(?:please|always|tolong|mohon|hãy|nhớ|xin|vui lòng|nên|cứ|luôn) )?"
-    how = rf"(?:{_any('wish_when')}|{_any('wish_where')})"
-    return re.compile(rf"{politely}(?:{_any('imperative')}|{_VERB_ID}) [^.!?;]{{2,160}}?(?<!\w){how}(?!\w)")
+    politely = rf"(?:(?:{fragments('wish', 'manner_politely')}) )?"
+    how = _any("wish_when", "wish_where")
+    return re.compile(rf"{politely}{_act('imperative')} [^.!?;]{{2,160}}?(?<!\w)(?:{how})(?!\w)")
 
 
 def is_wish(text: str) -> bool:
