@@ -20,6 +20,7 @@ from ingatan.errors import Conflict, Forbidden, MemoryDisabled, NotFound, Policy
 from ingatan.idempotency import Key
 from ingatan.identity import SENTINEL_SUBJECT
 from ingatan.memories import candidates, proposals, registry
+from ingatan.memories.candidates import Settled
 from ingatan.memories.decision_context import Writer
 from ingatan.memories.slots import Slot
 from ingatan.memories.standing import RATE_WINDOW, Standing, Terms
@@ -28,7 +29,19 @@ from ingatan.settings import Settings, check_writable
 from ingatan.sources import Source
 from ingatan.storage.database import Connection, Database, Power
 from ingatan.telemetry import Event, event
-from ingatan.types import Candidate, Consent, Memory, Outcome, Principal, Reason, Scope, SourceKind, Turn, new_id
+from ingatan.types import (
+    Candidate,
+    Consent,
+    Decision,
+    Memory,
+    Outcome,
+    Principal,
+    Reason,
+    Scope,
+    SourceKind,
+    Turn,
+    new_id,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,14 +257,9 @@ class Steward:
     ) -> Proposed:
         """Consider, embed what would be stored, then decide anew under the lock and carry it out."""
         terms = self._terms(datetime.now(UTC))
-        with self._database.read(principal) as connection:
-            turns = self._cited(connection, principal, candidate)
-            owner, writer = _acting(connection, principal, candidate, source)
-            epoch = subjects.read(connection, owner).erasure_epoch
-            standing = Standing(connection, owner, [candidate], terms, turns=turns, writer=writer, source=source)
-        [considered] = candidates.consider(standing, [candidate])
-        expected = considered.decision
+        expected, epoch = self._expected(principal, candidate, source, terms)
         vectors = self._projections.vectors([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
+        candidate_id = new_id()
         with self._database.write(principal) as connection:
             if source is not None:
                 source = sources.hold(connection, principal, source.id, candidate.batch_id)
@@ -259,13 +267,9 @@ class Steward:
             owner, writer = _acting(connection, principal, candidate, source)
             if subjects.lock(connection, owner).erasure_epoch != epoch:
                 raise Conflict("Something of yours was erased meanwhile. Look at what is left, and send this again.")
-            candidate_id = new_id()
-            if key is not None:
-                connection.enter(principal)
-                made = idempotency.take(connection, principal, key, [candidate_id])
-                connection.enter(owner)
-                if made is not None:
-                    return _proposed_before(connection, owner, made[0])
+            made = _made_before(connection, principal, owner, key, candidate_id)
+            if made is not None:
+                return made
             if take is not None:
                 take(connection, owner)
             standing = Standing(connection, owner, [candidate], terms, turns=turns, writer=writer, source=source)
@@ -273,15 +277,19 @@ class Steward:
             settled = candidates.settle(connection, standing, candidate, candidate_id=candidate_id, vectors=vectors)
             self._audit.append(connection, principal, settled.entries)
         settled.announce()
-        reasons = tuple(reason.value for reason in settled.decision.reasons)
-        return Proposed(
-            settled.candidate_id,
-            settled.decision.outcome,
-            reasons,
-            settled.memory_id,
-            standing.policy_version,
-            settled.wrote,
-        )
+        return _proposed(settled, standing.policy_version)
+
+    def _expected(
+        self, principal: Principal, candidate: Candidate, source: Source | None, terms: Terms
+    ) -> tuple[Decision, int]:
+        """What would be decided as things stand, and the owner's erasure epoch then; nothing is written."""
+        with self._database.read(principal) as connection:
+            turns = self._cited(connection, principal, candidate)
+            owner, writer = _acting(connection, principal, candidate, source)
+            epoch = subjects.read(connection, owner).erasure_epoch
+            standing = Standing(connection, owner, [candidate], terms, turns=turns, writer=writer, source=source)
+        [considered] = candidates.consider(standing, [candidate])
+        return considered.decision, epoch
 
     def _owner_of(self, connection: Connection, principal: Principal, memory_id: UUID) -> Principal:
         """Whose memory it is, for a caller who may change it. Raises NotFound, Forbidden."""
@@ -339,8 +347,29 @@ def _about(principal: Principal, action: AuditAction, **details: str) -> Entry:
     return Entry(action=action, entity_type="subject", entity_id=principal.subject_id, details=details)
 
 
-def _proposed_before(connection: Connection, principal: Principal, id: UUID) -> Proposed:
-    row = connection.one("candidates.get", tenant_id=principal.tenant_id, subject_id=principal.subject_id, id=id)
+def _proposed(settled: Settled, policy_version: str) -> Proposed:
+    decision = settled.decision
+    reasons = tuple(reason.value for reason in decision.reasons)
+    return Proposed(
+        settled.candidate_id, decision.outcome, reasons, settled.memory_id, policy_version, wrote=settled.wrote
+    )
+
+
+def _made_before(
+    connection: Connection, principal: Principal, owner: Principal, key: Key | None, candidate_id: UUID
+) -> Proposed | None:
+    """What an earlier act with the caller's ``key`` made in the owner's scope, which stays entered; None to go ahead.
+
+    Raises NotFound where that has been erased.
+    """
+    if key is None:
+        return None
+    connection.enter(principal)
+    made = idempotency.take(connection, principal, key, [candidate_id])
+    connection.enter(owner)
+    if made is None:
+        return None
+    row = connection.one("candidates.get", tenant_id=owner.tenant_id, subject_id=owner.subject_id, id=made[0])
     if row is None:
         raise NotFound("What this key made has been erased.")
     return Proposed(row.id, Outcome(row.decision), tuple(row.reasons), row.memory_id, row.policy_version, wrote=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -19,8 +19,9 @@ from ingatan.embeddings import NO_VECTORS, Vectors
 from ingatan.languages.detect import language_of
 from ingatan.memories import decisions, policy, registry
 from ingatan.memories.assessment import Assessment, assess
+from ingatan.memories.decision_context import PolicyContext
 from ingatan.memories.held import held, waits
-from ingatan.memories.standing import Standing, Terms
+from ingatan.memories.standing import Standing
 from ingatan.storage.database import Connection
 from ingatan.telemetry import Event, event
 from ingatan.types import (
@@ -31,7 +32,6 @@ from ingatan.types import (
     MemoryStatus,
     Operation,
     Outcome,
-    Principal,
     Reason,
     new_id,
 )
@@ -107,55 +107,25 @@ def settle(
     ``standing`` is read under the same lock, and read again here when this changed what is remembered. With a
     reviewer's ``verdict`` it settles the candidate that waits under ``candidate_id``, which then waits no more.
     """
-    principal, terms = standing.principal, standing.terms
     standing.refresh(connection)
     state = standing.context(candidate, written_in_conversation)
     decision = policy.decide(candidate, context=state, assessment=assessment)
     if verdict is not None and decision.outcome is not Outcome.ACCEPT:
         decision = replace(decision, outcome=Outcome.REJECT)  # no reviewer looks at it twice
     candidate_id = candidate_id or new_id()
-    memory_id: UUID | None = decision.reinforces
-    entries: list[Entry] = []
+    memory_id, entries = decision.reinforces, list[Entry]()
     if decision.outcome is Outcome.ACCEPT:
-        closed = MemoryStatus.DELETED if candidate.operation is Operation.DELETE else MemoryStatus.SUPERSEDED
-        updated = _target(candidate, decision, state.active)
-        if candidate.never_again:
-            closing = [memory for memory in state.active if memory.id in decision.closes]
-            entries.append(_suppress(connection, principal, candidate, closing, terms, candidate_id))
-        for id in decision.closes:
-            if registry.retire(connection, principal, id, closed, candidate_id=candidate_id):
-                entries.append(_entry(AuditAction.MEMORY_CLOSED, id, status=closed.value, candidate_id=candidate_id))
+        accepted = _Accepted(candidate=candidate, id=candidate_id, decision=decision, state=state)
+        entries = _close(connection, standing, accepted)
         if decision.reinforces is not None:
-            registry.reinforce(
-                connection,
-                principal,
-                decision.reinforces,
-                at=terms.now,
-                importance=candidate.importance,
-                expires_at=_renewed_until(standing, candidate, decision, state.expired),
-            )
-            entries.append(_entry(AuditAction.MEMORY_REINFORCED, decision.reinforces, candidate_id=candidate_id))
+            entries.append(_reinforce(connection, standing, accepted, decision.reinforces))
         elif candidate.operation is not Operation.DELETE:
-            memory_id = _write(connection, standing, candidate, decision, candidate_id, updated, vectors)
+            memory_id = _write(connection, standing, accepted, vectors)
             entries.append(_entry(AuditAction.MEMORY_WRITTEN, memory_id, candidate_id=candidate_id))
-    wait = verdict is None and waits(decision)
-    days = standing.document.review.expires_days
-    record = decisions.Record(
-        id=candidate_id,
-        writer_id=standing.writer.subject_id,
-        candidate=candidate,
-        outcome=decision.outcome,
-        own=decision.own or decision.outcome,
-        reasons=decision.reasons,
-        policy_version=standing.policy_version,
-        memory_id=memory_id,
-        held=keepsake(standing, candidate, decision) if wait else None,
-        expires_at=terms.now + timedelta(days=days) if wait else None,
-        verdict=verdict,
-    )
     if entries:
         standing.changed(wishes=candidate.never_again)
-    entries.append(decisions.keep(connection, principal, record))
+    record = _record(standing, candidate, decision, id=candidate_id, memory_id=memory_id, verdict=verdict)
+    entries.append(decisions.keep(connection, standing.principal, record))
     standing.settled += 1
     return Settled(candidate_id=candidate_id, decision=decision, memory_id=memory_id, entries=tuple(entries))
 
@@ -163,81 +133,82 @@ def settle(
 def keepsake(standing: Standing, candidate: Candidate, decision: Decision) -> dict[str, Any]:
     """What is kept of ``candidate`` while it waits, with the marks an erasure would know it by."""
     quotes = [evidence.quote for evidence in candidate.evidence]
-    marks = erasure.marks(
-        standing.terms.erasure_key,
-        standing.principal.subject_id,
-        texts=[decision.text, *quotes],
-        slot=decision.slot,
-        turns=[evidence.message_id for evidence in candidate.evidence],
-    )
+    marks = _marks(standing, candidate, decision, texts=[decision.text, *quotes])
     return held(candidate, decision.text, decision.slot, standing.writer, marks)
 
 
-def _renewed_until(
-    standing: Standing, candidate: Candidate, decision: Decision, expired: Sequence[Memory]
-) -> datetime | None:
-    """When an expired memory that is said again ends anew: as proposed, and within the lifetime it has."""
-    memory = next((memory for memory in expired if memory.id == decision.reinforces), None)
-    if memory is None:
-        return candidate.expires_at
-    return standing.document.expires_at(replace(candidate, type=memory.type), memory.trust)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Accepted:
+    """A candidate that is carried out under its ``id``, and the state it was decided over."""
+
+    candidate: Candidate
+    id: UUID
+    decision: Decision
+    state: PolicyContext
+
+    @property
+    def closing(self) -> list[Memory]:
+        """The memories that it closes."""
+        return [memory for memory in self.state.active if memory.id in self.decision.closes]
 
 
-def _target(candidate: Candidate, decision: Decision, active: Sequence[Memory]) -> Memory | None:
-    """The memory that gets a new version: the one the candidate names, if the policy closes it for that."""
-    closing = decision.closes
-    return next((memory for memory in active if memory.id == candidate.target_id and memory.id in closing), None)
+def _close(connection: Connection, standing: Standing, accepted: _Accepted) -> list[Entry]:
+    """Retire what the decision closes; where it asks so, that is never remembered again."""
+    candidate = accepted.candidate
+    entries = [_suppress(connection, standing, accepted)] if candidate.never_again else []
+    status = MemoryStatus.DELETED if candidate.operation is Operation.DELETE else MemoryStatus.SUPERSEDED
+    for id in accepted.decision.closes:
+        if registry.retire(connection, standing.principal, id, status, candidate_id=accepted.id):
+            entries.append(_entry(AuditAction.MEMORY_CLOSED, id, status=status.value, candidate_id=accepted.id))
+    return entries
 
 
-def _suppress(
-    connection: Connection,
-    principal: Principal,
-    candidate: Candidate,
-    closing: Sequence[Memory],
-    terms: Terms,
-    candidate_id: UUID,
-) -> Entry:
+def _suppress(connection: Connection, standing: Standing, accepted: _Accepted) -> Entry:
     """Never again: what is closed by it and the words themselves, the whole attribute they name, or everything."""
+    principal, candidate, key = standing.principal, accepted.candidate, standing.terms.erasure_key
     if candidate.slot is None and policy.concerns_everything(candidate):
         subjects.set_consent(connection, principal, Consent.WITHDRAWN)
         return Entry(
             action=AuditAction.CONSENT_CHANGED,
             entity_type="subject",
             entity_id=principal.subject_id,
-            details={"consent": Consent.WITHDRAWN.value, "candidate_id": str(candidate_id)},
+            details={"consent": Consent.WITHDRAWN.value, "candidate_id": str(accepted.id)},
         )
     if candidate.slot is not None:
-        suppressions.suppress(connection, principal, terms.erasure_key, texts=(), slot=candidate.slot)
+        suppressions.suppress(connection, principal, key, texts=(), slot=candidate.slot)
     else:
-        texts = [candidate.text, *(memory.text for memory in closing)]
-        suppressions.suppress(connection, principal, terms.erasure_key, texts=texts, slot=None)
+        texts = [candidate.text, *(memory.text for memory in accepted.closing)]
+        suppressions.suppress(connection, principal, key, texts=texts, slot=None)
     return Entry(
         action=AuditAction.MEMORY_SUPPRESSED,
         entity_type="subject",
         entity_id=principal.subject_id,
-        details={"candidate_id": str(candidate_id), "slot": candidate.slot},
+        details={"candidate_id": str(accepted.id), "slot": candidate.slot},
     )
 
 
-def _write(
-    connection: Connection,
-    standing: Standing,
-    candidate: Candidate,
-    decision: Decision,
-    candidate_id: UUID,
-    updated: Memory | None,
-    vectors: Vectors,
-) -> UUID:
-    id, version = new_id(), 1
-    if updated is not None:
-        id, version = updated.id, updated.version + 1
-    marks = erasure.marks(
-        standing.terms.erasure_key,
-        standing.principal.subject_id,
-        texts=[decision.text],
-        slot=decision.slot,
-        turns=[evidence.message_id for evidence in candidate.evidence],
+def _reinforce(connection: Connection, standing: Standing, accepted: _Accepted, memory_id: UUID) -> Entry:
+    """Note that what is remembered was said again; an expired memory ends anew, within the lifetime that it has."""
+    candidate, expires_at = accepted.candidate, accepted.candidate.expires_at
+    expired = next((memory for memory in accepted.state.expired if memory.id == memory_id), None)
+    if expired is not None:
+        expires_at = standing.document.expires_at(replace(candidate, type=expired.type), expired.trust)
+    registry.reinforce(
+        connection,
+        standing.principal,
+        memory_id,
+        at=standing.terms.now,
+        importance=candidate.importance,
+        expires_at=expires_at,
     )
+    return _entry(AuditAction.MEMORY_REINFORCED, memory_id, candidate_id=accepted.id)
+
+
+def _write(connection: Connection, standing: Standing, accepted: _Accepted, vectors: Vectors) -> UUID:
+    """Write a memory, or the next version of the one that the candidate names if it is closed for that; its id."""
+    candidate, decision = accepted.candidate, accepted.decision
+    updated = next((memory for memory in accepted.closing if memory.id == candidate.target_id), None)
+    id, version = (new_id(), 1) if updated is None else (updated.id, updated.version + 1)
     trust = standing.trust(candidate)
     registry.write(
         connection,
@@ -252,14 +223,52 @@ def _write(
             trust=trust,
             purposes=standing.document.purposes_of(candidate),
             expires_at=standing.document.expires_at(candidate, trust),
-            candidate_id=candidate_id,
+            candidate_id=accepted.id,
             policy_version=standing.policy_version,
             vector=vectors.get(decision.text),
             model_id=vectors.model_id,
-            marks=tuple(marks),
+            marks=tuple(_marks(standing, candidate, decision, texts=[decision.text])),
         ),
     )
     return id
+
+
+def _record(
+    standing: Standing,
+    candidate: Candidate,
+    decision: Decision,
+    *,
+    id: UUID,
+    memory_id: UUID | None,
+    verdict: decisions.Verdict | None,
+) -> decisions.Record:
+    """The decision as it is kept; with what it proposes while a reviewer, who gave no ``verdict`` yet, is to look."""
+    wait = verdict is None and waits(decision)
+    days = standing.document.review.expires_days
+    return decisions.Record(
+        id=id,
+        writer_id=standing.writer.subject_id,
+        candidate=candidate,
+        outcome=decision.outcome,
+        own=decision.own or decision.outcome,
+        reasons=decision.reasons,
+        policy_version=standing.policy_version,
+        memory_id=memory_id,
+        held=keepsake(standing, candidate, decision) if wait else None,
+        expires_at=standing.terms.now + timedelta(days=days) if wait else None,
+        verdict=verdict,
+    )
+
+
+def _marks(standing: Standing, candidate: Candidate, decision: Decision, *, texts: list[str]) -> list[bytes]:
+    """What an erasure would know ``texts`` by."""
+    return erasure.marks(
+        standing.terms.erasure_key,
+        standing.principal.subject_id,
+        texts=texts,
+        slot=decision.slot,
+        turns=[evidence.message_id for evidence in candidate.evidence],
+    )
 
 
 def _entry(action: AuditAction, memory_id: UUID, **details: object) -> Entry:
