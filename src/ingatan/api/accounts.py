@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Response
 
 from ingatan import accounts, idempotency
 from ingatan.access import Action
 from ingatan.api import answers
 from ingatan.api.bodies import AccountMember, NewAccount
 from ingatan.api.callers import IdempotencyKey, Running, needs
+from ingatan.api.page import Limit, Page
 from ingatan.audit import AuditAction, Entry
 from ingatan.errors import BadRequest
 from ingatan.identity import SENTINEL_SUBJECT
@@ -22,7 +23,6 @@ router = APIRouter(prefix="/accounts", tags=["accounts"])
 Reader = Annotated[Principal, Depends(needs(Action.ACCOUNT_READ))]
 Maker = Annotated[Principal, Depends(needs(Action.ACCOUNT_MAKE))]
 Manager = Annotated[Principal, Depends(needs(Action.ACCOUNT_MANAGE))]
-Limit = Annotated[int, Query(ge=1, le=100)]
 
 
 @router.post("", status_code=201)
@@ -43,12 +43,10 @@ def create(app: Running, caller: Maker, body: NewAccount, key: IdempotencyKey = 
 @router.get("")
 def listed(app: Running, caller: Reader, cursor: str | None = None, limit: Limit = 50) -> dict[str, Any]:
     """The accounts that the caller is a member of, newest first; all of them for an administrator of the tenant."""
-    position = app.cursors.open(caller, "accounts", cursor)
-    before = UUID(position[0]) if position else None
+    page = Page(app, caller, "accounts", cursor, limit)
     with app.database.read(caller, power=_power(caller)) as connection:
-        items = accounts.page(connection, caller, before=before, limit=limit + 1)
-    following = app.cursors.seal(caller, "accounts", items[limit - 1].id) if len(items) > limit else None
-    return answers.listing([answers.account(item) for item in items[:limit]], following)
+        found = accounts.page(connection, caller, before=page.behind_id, limit=page.reads)
+    return page.answer(found, answers.account, lambda item: (item.id,))
 
 
 @router.get("/{id}")
@@ -61,13 +59,10 @@ def read(app: Running, caller: Reader, id: UUID) -> dict[str, Any]:
 @router.get("/{id}/members")
 def members(app: Running, caller: Reader, id: UUID, cursor: str | None = None, limit: Limit = 50) -> dict[str, Any]:
     """Its members, in order of their ids."""
-    listing = f"account-members:{id}"
-    position = app.cursors.open(caller, listing, cursor)
-    after = UUID(position[0]) if position else None
+    page = Page(app, caller, f"account-members:{id}", cursor, limit)
     with app.database.read(caller, power=_power(caller)) as connection:
-        items = accounts.members(connection, caller, id, after=after, limit=limit + 1)
-    following = app.cursors.seal(caller, listing, items[limit - 1].subject_id) if len(items) > limit else None
-    return answers.listing([answers.member(item) for item in items[:limit]], following)
+        found = accounts.members(connection, caller, id, after=page.behind_id, limit=page.reads)
+    return page.answer(found, answers.member, lambda item: (item.subject_id,))
 
 
 @router.put("/{id}/members/{subject_id}")

@@ -15,6 +15,7 @@ from ingatan.memories.queue import Item, Waiting
 from ingatan.memories.registry import Act, Chapter
 from ingatan.reviewer import Reviewed
 from ingatan.sources import Batch, Source
+from ingatan.steward import Proposed
 from ingatan.types import Memory, Scope
 from ingatan.workspaces import Member, Workspace
 
@@ -245,6 +246,17 @@ def review_item(item: Item) -> dict[str, Any]:
         "verdict": item.verdict.value if item.verdict else None,
         "reviewed_at": moment(item.reviewed_at),
         "memory_id": str(item.memory_id) if item.memory_id else None,
+    }
+
+
+def proposed(item: Proposed) -> dict[str, Any]:
+    """What became of a proposal."""
+    return {
+        "id": str(item.id),
+        "decision": item.outcome.value,
+        "reasons": list(item.reasons),
+        "memory_id": str(item.memory_id) if item.memory_id else None,
+        "policy_version": item.policy_version,
     }
 
 

@@ -12,13 +12,13 @@ from ingatan.access import Action
 from ingatan.api import answers
 from ingatan.api.bodies import ConversationChange, NewConversation, NewTurns
 from ingatan.api.callers import IdempotencyKey, Running, needs
+from ingatan.api.page import Limit, Page
 from ingatan.audit import AuditAction
 from ingatan.types import MessageRole, Principal, new_id
 
 router = APIRouter(prefix="/conversations", tags=["conversations"])
 Reader = Annotated[Principal, Depends(needs(Action.CONVERSATION_READ))]
 Writer = Annotated[Principal, Depends(needs(Action.CONVERSATION_WRITE))]
-Limit = Annotated[int, Query(ge=1, le=100)]
 
 
 @router.post("", status_code=201)
@@ -46,14 +46,10 @@ def create(app: Running, caller: Writer, body: NewConversation, key: Idempotency
 @router.get("")
 def listed(app: Running, caller: Reader, cursor: str | None = None, limit: Limit = 50) -> dict[str, Any]:
     """The caller's conversations and those of their workspaces, newest first."""
-    position = app.cursors.open(caller, "conversations", cursor)
-    before = UUID(position[0]) if position else None
+    page = Page(app, caller, "conversations", cursor, limit)
     with app.database.read(caller) as connection:
-        items = conversations.page(connection, caller, before=before, limit=limit + 1)
-    following = None
-    if len(items) > limit:
-        following = app.cursors.seal(caller, "conversations", items[limit - 1].id)
-    return answers.listing([answers.conversation(item) for item in items[:limit]], following)
+        found = conversations.page(connection, caller, before=page.behind_id, limit=page.reads)
+    return page.answer(found, answers.conversation, lambda item: (item.id,))
 
 
 @router.get("/{id}")
@@ -111,13 +107,10 @@ def append(app: Running, caller: Writer, id: UUID, body: NewTurns, key: Idempote
 @router.get("/{id}/messages")
 def messages(app: Running, caller: Reader, id: UUID, cursor: str | None = None, limit: Limit = 50) -> dict[str, Any]:
     """The turns in order."""
-    listing = f"messages:{id}"
-    position = app.cursors.open(caller, listing, cursor)
+    page = Page(app, caller, f"messages:{id}", cursor, limit)
     with app.database.read(caller) as connection:
-        after = int(position[0]) if position else 0
-        items = conversations.messages(connection, caller, id, after_seq=after, limit=limit + 1)
-    following = app.cursors.seal(caller, listing, items[limit - 1].seq) if len(items) > limit else None
-    return answers.listing([answers.message(item) for item in items[:limit]], following)
+        found = conversations.messages(connection, caller, id, after_seq=page.behind_number or 0, limit=page.reads)
+    return page.answer(found, answers.message, lambda item: (item.seq,))
 
 
 @router.get("/{id}/window")

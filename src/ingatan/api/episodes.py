@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Request, Response
 
 from ingatan import idempotency, signed_events, sources
 from ingatan.access import Action
+from ingatan.api import answers
 from ingatan.api.callers import IdempotencyKey, Running, needs
 from ingatan.app import App
 from ingatan.audit import AuditAction, Entry
@@ -76,13 +77,7 @@ def take(
         )
     if proposed.outcome is not Outcome.ACCEPT:
         response.status_code = 202
-    return {
-        "id": str(proposed.id),
-        "decision": proposed.outcome.value,
-        "reasons": list(proposed.reasons),
-        "memory_id": str(proposed.memory_id) if proposed.memory_id else None,
-        "policy_version": proposed.policy_version,
-    }
+    return answers.proposed(proposed)
 
 
 def _source(app: App, caller: Principal, id: UUID) -> Source:

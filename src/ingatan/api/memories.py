@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Response
 
 from ingatan import accounts, idempotency, sources
 from ingatan.access import Action, require
 from ingatan.api import answers
 from ingatan.api.bodies import MemoryChange, NewCandidate, SelfSource, SourcedBy, TurnSource
 from ingatan.api.callers import IdempotencyKey, Running, needs
+from ingatan.api.page import Limit, Page
 from ingatan.app import App
 from ingatan.errors import BadRequest, Forbidden
 from ingatan.memories import decisions, proposals, registry
@@ -27,7 +28,6 @@ Writer = Annotated[Principal, Depends(needs(Action.MEMORY_WRITE))]
 Eraser = Annotated[Principal, Depends(needs(Action.MEMORY_ERASE))]
 Proposer = Annotated[Principal, Depends(needs(Action.CANDIDATE_PROPOSE))]
 DecisionReader = Annotated[Principal, Depends(needs(Action.CANDIDATE_READ))]
-Limit = Annotated[int, Query(ge=1, le=100)]
 
 
 @router.get("/memories")
@@ -42,21 +42,18 @@ def listed(
     """The caller's memories in one status, or those of an account of theirs, newest first; without expired ones."""
     if not app.steward.sees_memories(caller):
         return answers.listing([], None)
-    listing = f"memories:{status.value}:{account_id or ''}"
-    position = app.cursors.open(caller, listing, cursor)
-    before = (datetime.fromisoformat(position[0]), UUID(position[1]), int(position[2])) if position else None
+    page = Page(app, caller, f"memories:{status.value}:{account_id or ''}", cursor, limit)
     with app.database.read(caller) as connection:
         owner = caller
         if account_id is not None:
             accounts.get(connection, caller, account_id)
             owner = accounts.owner(caller, account_id)
-        items = registry.page(connection, owner, status=status, before=before, limit=limit + 1, now=datetime.now(UTC))
+        before, now = page.behind_version, datetime.now(UTC)
+        found = registry.page(connection, owner, status=status, before=before, limit=page.reads, now=now)
         contested = registry.conflicts(connection, owner) if status is MemoryStatus.ACTIVE else {}
-    following = None
-    if len(items) > limit:
-        last = items[limit - 1]
-        following = app.cursors.seal(caller, listing, last.recorded_at, last.id, last.version)
-    return answers.listing([answers.memory(item, contested) for item in items[:limit]], following)
+    return page.answer(
+        found, lambda item: answers.memory(item, contested), lambda item: (item.recorded_at, item.id, item.version)
+    )
 
 
 @router.get("/memories/{id}")
@@ -118,13 +115,7 @@ def propose(
         proposed = app.steward.propose(caller, _candidate(caller, body, body.source), claim)
     if proposed.outcome is Outcome.ACCEPT and not proposed.wrote:
         response.status_code = 200
-    return {
-        "id": str(proposed.id),
-        "decision": proposed.outcome.value,
-        "reasons": list(proposed.reasons),
-        "memory_id": str(proposed.memory_id) if proposed.memory_id else None,
-        "policy_version": proposed.policy_version,
-    }
+    return answers.proposed(proposed)
 
 
 @router.get("/candidates")
@@ -138,15 +129,11 @@ def list_decisions(
 ) -> dict[str, Any]:
     """The decisions about the caller, newest first: what was refused or is held, and why."""
     listing = f"candidates:{decision.value if decision else ''}:{state.value if state else ''}"
-    position = app.cursors.open(caller, listing, cursor)
-    before = (datetime.fromisoformat(position[0]), UUID(position[1])) if position else None
+    page = Page(app, caller, listing, cursor, limit)
+    before = page.behind_moment
     with app.database.read(caller) as connection:
-        found = decisions.page(connection, caller, decision=decision, state=state, before=before, limit=limit + 1)
-    following = None
-    if len(found) > limit:
-        following = app.cursors.seal(caller, listing, found[limit - 1].created_at, found[limit - 1].id)
-    items = [answers.decision(item) for item in found[:limit]]
-    return answers.listing(items, following)
+        found = decisions.page(connection, caller, decision=decision, state=state, before=before, limit=page.reads)
+    return page.answer(found, answers.decision, lambda item: (item.created_at, item.id))
 
 
 def _submitted(

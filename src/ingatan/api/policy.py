@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from typing import Annotated, Any
-from uuid import UUID
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
@@ -14,8 +12,10 @@ from ingatan.access import Action
 from ingatan.api import answers
 from ingatan.api.bodies import Said
 from ingatan.api.callers import Running, needs
+from ingatan.api.page import Limit, Page
 from ingatan.errors import BadRequest, TooLarge
 from ingatan.memories import alerts, policy_document
+from ingatan.memories.alerts import Alert
 from ingatan.memories.policies import SHIPPED, PolicyVersion
 from ingatan.memories.policy_document import CHARACTERS_MAX, PolicyDocument
 from ingatan.storage.database import Power
@@ -79,14 +79,11 @@ def change(
 
 
 @router.get("/policy/versions")
-def versions(
-    app: Running, caller: Reader, cursor: str | None = None, limit: Annotated[int, Query(ge=1, le=100)] = 50
-) -> dict[str, Any]:
+def versions(app: Running, caller: Reader, cursor: str | None = None, limit: Limit = 50) -> dict[str, Any]:
     """The tenant's own versions, newest first, without their documents."""
-    position = app.cursors.open(caller, "policy", cursor)
-    found = app.regulator.history(caller, before=int(position[0]) if position else None, limit=limit + 1)
-    following = app.cursors.seal(caller, "policy", found[limit - 1].number) if len(found) > limit else None
-    return answers.listing([_about(item, app.regulator.label(item)) for item in found[:limit]], following)
+    page = Page(app, caller, "policy", cursor, limit)
+    found = app.regulator.history(caller, before=page.behind_number, limit=page.reads)
+    return page.answer(found, lambda item: _about(item, app.regulator.label(item)), lambda item: (item.number,))
 
 
 @router.get("/policy/versions/{version}")
@@ -113,30 +110,26 @@ def raised(
     from_at: From = None,
     to_at: To = None,
     cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=100)] = 50,
+    limit: Limit = 50,
 ) -> dict[str, Any]:
     """What was unusual in the tenant, newest first; each once a kind, key and day."""
-    listing = f"alerts:{kind}:{from_at}:{to_at}"
-    position = app.cursors.open(caller, listing, cursor)
-    before = (datetime.fromisoformat(position[0]), UUID(position[1])) if position else None
+    page = Page(app, caller, f"alerts:{kind}:{from_at}:{to_at}", cursor, limit)
+    before, reads = page.behind_moment, page.reads
     power = Power.ADMIN if Role.ADMIN in caller.roles else Power.AUDIT
     with app.database.read(caller, power=power) as connection:
-        found = alerts.page(connection, caller, kind=kind, from_at=from_at, to_at=to_at, before=before, limit=limit + 1)
-    following = (
-        app.cursors.seal(caller, listing, found[limit - 1].at, found[limit - 1].id) if len(found) > limit else None
-    )
-    items = [
-        {
-            "id": str(item.id),
-            "kind": item.kind.value,
-            "key": str(item.key),
-            "day": item.day.isoformat(),
-            "count": item.count,
-            "at": item.at.isoformat(),
-        }
-        for item in found[:limit]
-    ]
-    return answers.listing(items, following)
+        found = alerts.page(connection, caller, kind=kind, from_at=from_at, to_at=to_at, before=before, limit=reads)
+    return page.answer(found, _alert, lambda item: (item.at, item.id))
+
+
+def _alert(item: Alert) -> dict[str, Any]:
+    return {
+        "id": str(item.id),
+        "kind": item.kind.value,
+        "key": str(item.key),
+        "day": item.day.isoformat(),
+        "count": item.count,
+        "at": item.at.isoformat(),
+    }
 
 
 def _document(body: bytes, content_type: str) -> PolicyDocument:

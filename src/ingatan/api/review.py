@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends
 
 from ingatan import idempotency
 from ingatan.access import Action
 from ingatan.api import answers
 from ingatan.api.bodies import Appeal, Approval, Kind, Rejection, Verdicts
 from ingatan.api.callers import IdempotencyKey, Running, needs
+from ingatan.api.page import Limit, Page
 from ingatan.memories import queue
 from ingatan.memories.queue import Filters
 from ingatan.storage.database import Power
@@ -34,19 +34,14 @@ def waiting(
     source_id: UUID | None = None,
     appealed: bool | None = None,
     cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=100)] = 50,
+    limit: Limit = 50,
 ) -> dict[str, Any]:
     """What waits for a reviewer in the tenant, oldest first, without what it proposes."""
     filters = Filters(reason=reason, type=type, source=source, source_id=source_id, appealed=appealed)
-    listing = f"review:{filters}"
-    position = app.cursors.open(caller, listing, cursor)
-    after = (datetime.fromisoformat(position[0]), UUID(position[1])) if position else None
+    page = Page(app, caller, f"review:{filters}", cursor, limit)
     with app.database.read(caller, power=Power.REVIEW) as connection:
-        found = queue.page(connection, caller, filters, after=after, limit=limit + 1)
-    following = None
-    if len(found) > limit:
-        following = app.cursors.seal(caller, listing, found[limit - 1].created_at, found[limit - 1].id)
-    return answers.listing([answers.waiting(item) for item in found[:limit]], following)
+        found = queue.page(connection, caller, filters, after=page.behind_moment, limit=page.reads)
+    return page.answer(found, answers.waiting, lambda item: (item.created_at, item.id))
 
 
 @router.get("/review/candidates/{id}")

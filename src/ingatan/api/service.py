@@ -9,9 +9,9 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import JSONResponse
 
 from ingatan.access import Action
-from ingatan.api import answers
 from ingatan.api.bodies import RecallQuestion, Said, Text
 from ingatan.api.callers import Running, needs
+from ingatan.api.page import Limit, Page
 from ingatan.memories.packet import NOTES
 from ingatan.storage.database import Power
 from ingatan.types import Principal
@@ -56,39 +56,37 @@ def audit(
     from_at: Annotated[Said, Query(alias="from")] = None,
     to_at: Annotated[Said, Query(alias="to")] = None,
     cursor: str | None = None,
-    limit: Annotated[int, Query(ge=1, le=100)] = 50,
+    limit: Limit = 50,
 ) -> dict[str, Any]:
     """The tenant's chained audit rows, newest first. Ids and codes only."""
-    listing = f"audit:{entity_type}:{entity_id}:{actor}:{from_at}:{to_at}"
-    position = app.cursors.open(caller, listing, cursor)
+    page = Page(app, caller, f"audit:{entity_type}:{entity_id}:{actor}:{from_at}:{to_at}", cursor, limit)
     with app.database.read(caller, power=Power.AUDIT) as connection:
         rows = connection.all(
             "audit.list",
             tenant_id=caller.tenant_id,
-            before=int(position[0]) if position else None,
+            before=page.behind_number,
             entity_type=entity_type,
             entity_id=entity_id,
             actor_id=actor,
             from_at=from_at,
             to_at=to_at,
-            limit=limit + 1,
+            limit=page.reads,
         )
-    following = app.cursors.seal(caller, listing, rows[limit - 1].seq) if len(rows) > limit else None
-    items = [
-        {
-            "id": str(row.id),
-            "lane": 0,
-            "seq": row.seq,
-            "at": row.at.isoformat(),
-            "actor": str(row.actor_id),
-            "action": row.action,
-            "entity_type": row.entity_type,
-            "entity_id": str(row.entity_id) if row.entity_id else None,
-            "details": row.details,
-        }
-        for row in rows[:limit]
-    ]
-    return answers.listing(items, following)
+    return page.answer(rows, _audited, lambda row: (row.seq,))
+
+
+def _audited(row: Any) -> dict[str, Any]:
+    return {
+        "id": str(row.id),
+        "lane": 0,
+        "seq": row.seq,
+        "at": row.at.isoformat(),
+        "actor": str(row.actor_id),
+        "action": row.action,
+        "entity_type": row.entity_type,
+        "entity_id": str(row.entity_id) if row.entity_id else None,
+        "details": row.details,
+    }
 
 
 @router.get("/audit/verify", tags=["audit"])

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends
 
 from ingatan import idempotency, sources
 from ingatan.access import Action
 from ingatan.api import answers
 from ingatan.api.bodies import NewBatch, NewSource
 from ingatan.api.callers import IdempotencyKey, Running, needs
+from ingatan.api.page import Limit, Page
 from ingatan.audit import AuditAction, Entry
 from ingatan.sources import Kind, Source, Withdrawn
 from ingatan.storage.database import Power
@@ -22,7 +23,6 @@ router = APIRouter(tags=["sources"])
 Reader = Annotated[Principal, Depends(needs(Action.SOURCE_READ))]
 Writer = Annotated[Principal, Depends(needs(Action.SOURCE_WRITE))]
 Opener = Annotated[Principal, Depends(needs(Action.BATCH_OPEN))]
-Limit = Annotated[int, Query(ge=1, le=100)]
 TRUST = {Kind.EVENT: Trust.SIGNED, Kind.DOCUMENT: Trust.UNVERIFIED, Kind.EXTERNAL: Trust.UNVERIFIED}
 TYPES = {
     Kind.EVENT: (MemoryType.EPISODE,),
@@ -60,12 +60,10 @@ def register(app: Running, caller: Writer, body: NewSource, key: IdempotencyKey 
 @router.get("/sources")
 def listed(app: Running, caller: Reader, cursor: str | None = None, limit: Limit = 50) -> dict[str, Any]:
     """The tenant's sources, newest first, revoked ones too."""
-    position = app.cursors.open(caller, "sources", cursor)
-    before = UUID(position[0]) if position else None
+    page = Page(app, caller, "sources", cursor, limit)
     with app.database.read(caller) as connection:
-        items = sources.page(connection, caller, before=before, limit=limit + 1)
-    following = app.cursors.seal(caller, "sources", items[limit - 1].id) if len(items) > limit else None
-    return answers.listing([answers.source(item, caller.tenant_id) for item in items[:limit]], following)
+        found = sources.page(connection, caller, before=page.behind_id, limit=page.reads)
+    return page.answer(found, lambda item: answers.source(item, caller.tenant_id), lambda item: (item.id,))
 
 
 @router.get("/sources/{id}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Response
 
 from ingatan import idempotency, workspaces
 from ingatan.access import Action
 from ingatan.api import answers
 from ingatan.api.bodies import NewMember, WorkspaceName
 from ingatan.api.callers import IdempotencyKey, Running, needs
+from ingatan.api.page import Limit, Page
 from ingatan.app import App
 from ingatan.audit import AuditAction, Entry
 from ingatan.errors import BadRequest
@@ -21,7 +22,6 @@ from ingatan.types import Principal, new_id
 router = APIRouter(prefix="/workspaces", tags=["workspaces"])
 Reader = Annotated[Principal, Depends(needs(Action.WORKSPACE_READ))]
 Writer = Annotated[Principal, Depends(needs(Action.WORKSPACE_WRITE))]
-Limit = Annotated[int, Query(ge=1, le=100)]
 
 
 @router.post("", status_code=201)
@@ -41,12 +41,10 @@ def create(app: Running, caller: Writer, body: WorkspaceName, key: IdempotencyKe
 @router.get("")
 def listed(app: Running, caller: Reader, cursor: str | None = None, limit: Limit = 50) -> dict[str, Any]:
     """The workspaces that the caller is a member of, newest first."""
-    position = app.cursors.open(caller, "workspaces", cursor)
-    before = UUID(position[0]) if position else None
+    page = Page(app, caller, "workspaces", cursor, limit)
     with app.database.read(caller) as connection:
-        items = workspaces.page(connection, caller, before=before, limit=limit + 1)
-    following = app.cursors.seal(caller, "workspaces", items[limit - 1].id) if len(items) > limit else None
-    return answers.listing([answers.workspace(item) for item in items[:limit]], following)
+        found = workspaces.page(connection, caller, before=page.behind_id, limit=page.reads)
+    return page.answer(found, answers.workspace, lambda item: (item.id,))
 
 
 @router.get("/{id}")
@@ -76,13 +74,10 @@ def delete(app: Running, caller: Writer, id: UUID) -> None:
 @router.get("/{id}/members")
 def members(app: Running, caller: Reader, id: UUID, cursor: str | None = None, limit: Limit = 50) -> dict[str, Any]:
     """Its members, in order of their ids."""
-    listing = f"members:{id}"
-    position = app.cursors.open(caller, listing, cursor)
-    after = UUID(position[0]) if position else None
+    page = Page(app, caller, f"members:{id}", cursor, limit)
     with app.database.read(caller) as connection:
-        items = workspaces.members(connection, caller, id, after=after, limit=limit + 1)
-    following = app.cursors.seal(caller, listing, items[limit - 1].subject_id) if len(items) > limit else None
-    return answers.listing([answers.member(item) for item in items[:limit]], following)
+        found = workspaces.members(connection, caller, id, after=page.behind_id, limit=page.reads)
+    return page.answer(found, answers.member, lambda item: (item.subject_id,))
 
 
 @router.post("/{id}/members", status_code=201)
