@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from tests.loopback import serving_bytes
+
 PAUSE_SECONDS = 0.05
 
 
@@ -30,7 +32,7 @@ def dripping(opening: bytes = IN_HEADERS) -> Iterator[Drip]:
     """Drip until the block ends, or until the client goes away."""
     state = Drip(opening=opening)
 
-    class Handler(socketserver.BaseRequestHandler):
+    class Dripping(socketserver.BaseRequestHandler):
         def handle(self) -> None:
             state.asked += 1
             try:
@@ -41,15 +43,8 @@ def dripping(opening: bytes = IN_HEADERS) -> Iterator[Drip]:
             except OSError:
                 return
 
-    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    state.address = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield state
-    finally:
-        state.stopped.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    with serving_bytes(Dripping) as state.address:
+        try:
+            yield state
+        finally:
+            state.stopped.set()

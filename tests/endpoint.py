@@ -7,11 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from ingatan.embedding_endpoint import Endpoint, EndpointEmbedder
 from ingatan.testing import WordEmbedder
+from tests.loopback import Handler, serving_http
 
 Vectors = list[Any]
 BAD: dict[str, Callable[[Vectors], Vectors]] = {
@@ -65,18 +65,13 @@ class EmbeddingServer:
         return [[float(number) for number in vector] for vector in self.words.passages(texts)]
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
+class _Handler(Handler):
     state: EmbeddingServer
 
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
-
     def do_POST(self) -> None:
-        state = self.server.state
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        state.asked.append(body)
+        state = self.state
+        asked = json.loads(self.body())
+        state.asked.append(asked)
         state.headers.append(dict(self.headers))
         time.sleep(state.delay)
         if state.mode == "timeout":
@@ -84,54 +79,41 @@ class _Handler(BaseHTTPRequestHandler):
         elif state.mode == "hung up":
             self.close_connection = True
         else:
-            self._answer(state, body["input"])
+            self._answer(state, asked["input"])
 
     def _answer(self, state: EmbeddingServer, texts: list[str]) -> None:
         unusable = {
             "status": (400, b'{"error": "the text was bad"}'),
-            "redirect": (307, b""),
             "no json": (200, b"<html>"),
             "no list": (200, b'{"data": {"embedding": [1.0]}}'),
             "endless": (200, b'{"data": [' + b" " * 2_000_000),
         }
         mode = "status" if any(state.refused_text in text for text in texts) else state.mode
+        if mode == "redirect":
+            self.reply(307, b"", Location=f"{state.address}/embeddings")
+            return
         if mode in unusable:
-            self._send(state, *unusable[mode])
+            self.reply(*unusable[mode])
             return
         good = state.vectors(texts)
         made = BAD[mode](good) if mode in BAD else good
         data = [{"index": n, "embedding": vector} for n, vector in enumerate(made)]
         if mode == "numbered twice":
             data = [{**item, "index": 0} for item in data] * 2
-        self._send(state, 200, json.dumps({"data": data[::-1]}).encode())
-
-    def _send(self, state: EmbeddingServer, status: int, content: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        if status == 307:
-            self.send_header("Location", state.address + "/embeddings")
-        self.end_headers()
-        try:
-            self.wfile.write(content)
-        except OSError:
-            self.close_connection = True
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing on standard error."""
+        self.reply(200, json.dumps({"data": data[::-1]}).encode())
 
 
 @contextmanager
 def scripted(dimensions: int = 64) -> Iterator[EmbeddingServer]:
     """Serve until the block ends."""
-    server = _Server(("127.0.0.1", 0), _Handler)
-    server.state = state = EmbeddingServer(dimensions)
-    state.address = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    try:
-        yield state
-    finally:
-        state.released.set()
-        server.shutdown()
-        server.server_close()
-        thread.join(5)
+    scripted = EmbeddingServer(dimensions)
+
+    class Answering(_Handler):
+        state = scripted
+
+    with serving_http(Answering) as address:
+        scripted.address = f"{address}/v1"
+        try:
+            yield scripted
+        finally:
+            scripted.released.set()

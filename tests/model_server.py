@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.loopback import Handler, serving_http
 
 HANG_SECONDS = 20.0
 
@@ -52,38 +53,7 @@ class Asked:
         return found[0].split(" ", 1)[0]
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Server
-
-    def do_POST(self) -> None:
-        length = int(self.headers.get("Content-Length", 0))
-        body = json.loads(self.rfile.read(length))
-        asked = Asked(path=self.path, headers={k.lower(): v for k, v in self.headers.items()}, body=body)
-        self.server.model.step(asked)(self, asked)
-
-    def reply(self, status: int, body: bytes, *, kind: str = "application/json", **headers: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    model: ModelServer
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        pass  # a client that hung up
-
-
-Step = Callable[[_Handler, Asked], None]
+Step = Callable[[Handler, Asked], None]
 
 
 @dataclass
@@ -119,16 +89,19 @@ class ModelServer:
 @contextmanager
 def model_server(*script: Step) -> Iterator[ModelServer]:
     """Serve ``script`` on a free loopback port until the block ends."""
-    http = _Server(("127.0.0.1", 0), _Handler)
-    http.model = ModelServer(f"http://127.0.0.1:{http.server_address[1]}/v1", list(script))
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield http.model
-    finally:
-        http.shutdown()
-        http.server_close()
-        thread.join(5)
+    model = ModelServer("", list(script))
+
+    class Answering(Handler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = json.loads(self.body())
+            asked = Asked(path=self.path, headers={k.lower(): v for k, v in self.headers.items()}, body=body)
+            model.step(asked)(self, asked)
+
+    with serving_http(Answering) as address:
+        model.address = f"{address}/v1"
+        yield model
 
 
 def completion(content: object, *, finish: object = "stop", **message: object) -> bytes:
@@ -208,7 +181,7 @@ def hangs(seconds: float = HANG_SECONDS) -> Step:
 def drips(seconds: float = HANG_SECONDS) -> Step:
     """Send a byte now and then: never silent, never done."""
 
-    def step(handler: _Handler, asked: Asked) -> None:
+    def step(handler: Handler, asked: Asked) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", "100000")
         handler.end_headers()
@@ -224,7 +197,7 @@ def drips(seconds: float = HANG_SECONDS) -> Step:
 def drops() -> Step:
     """Hang up in the middle of an answer."""
 
-    def step(handler: _Handler, asked: Asked) -> None:
+    def step(handler: Handler, asked: Asked) -> None:
         handler.send_response(200)
         handler.send_header("Content-Length", "100000")
         handler.end_headers()

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +15,7 @@ from joserfc.jwk import OKPKey
 from ingatan.errors import StartRefused
 from ingatan.settings import LEGACY_PREFIX, PREFIX
 from tests.api.conftest import Under
+from tests.key_server import KeyServer, key_server, key_set
 from tests.serving import Service
 
 KEY = OKPKey.generate_key("Ed25519", {"kid": "one"})
@@ -31,11 +29,6 @@ def token(key: OKPKey = KEY, **change: Any) -> str:
     now = int(time.time())
     claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ana", "exp": now + 600} | change
     return jwt.encode({"alg": "Ed25519", "kid": key.kid}, claims, key, algorithms=["Ed25519"])
-
-
-def published(*keys: OKPKey) -> bytes:
-    """A key set."""
-    return json.dumps({"keys": [key.as_dict(private=False) for key in keys]}).encode()
 
 
 def answer(service: Service, given: str, path: str = "/memories") -> int:
@@ -56,7 +49,7 @@ def until(wanted: int, ask: Callable[[], int]) -> bool:
 def trusted(tmp_path: Path) -> dict[str, str]:
     """Settings under which KEY's tokens are believed, from a file."""
     file = tmp_path / "keys.json"
-    file.write_bytes(published(KEY))
+    file.write_bytes(key_set(KEY))
     return {"SECURITY__ISSUER": ISSUER, "SECURITY__AUDIENCE": AUDIENCE, "SECURITY__JWKS_FILE": str(file)}
 
 
@@ -72,7 +65,7 @@ def test_tokens_are_believed_of_one_issuer_for_one_audience(under: Under, truste
 def test_the_key_file_is_read_again_when_it_changes(under: Under, trusted: dict[str, str]) -> None:
     with under(**trusted) as service:
         assert answer(service, token()) == 200
-        Path(trusted["SECURITY__JWKS_FILE"]).write_bytes(published(OTHER))
+        Path(trusted["SECURITY__JWKS_FILE"]).write_bytes(key_set(OTHER))
         assert until(401, lambda: answer(service, token()))
         assert answer(service, token(OTHER)) == 200
 
@@ -106,75 +99,46 @@ def test_claims_of_other_names_say_tenant_and_roles(under: Under, trusted: dict[
         assert httpx.get(f"{service.address}/memories", headers=headers).json()["items"] == [], "another tenant"
 
 
-class Provider:
-    """An identity provider's key address: what it answers, after how long, and how often it was asked."""
-
-    def __init__(self) -> None:
-        self.body, self.status, self.delay, self.asked = published(KEY), 200, 0.0, 0
-        self.address = ""
-
-    def settings(self, **more: str) -> dict[str, str]:
-        """Settings under which its keys are believed."""
-        return {"SECURITY__ISSUER": ISSUER, "SECURITY__AUDIENCE": AUDIENCE, "SECURITY__JWKS_URL": self.address, **more}
-
-
 @pytest.fixture
-def provider() -> Iterator[Provider]:
-    state = Provider()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            state.asked += 1
-            time.sleep(state.delay)
-            self.send_response(state.status)
-            self.send_header("Content-Length", str(len(state.body)))
-            self.end_headers()
-            try:
-                self.wfile.write(state.body)
-            except OSError:
-                self.close_connection = True
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    state.address = f"http://127.0.0.1:{http.server_address[1]}/keys"
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    yield state
-    http.shutdown()
-    http.server_close()
-    thread.join()
+def provider() -> Iterator[KeyServer]:
+    with key_server(KEY) as serving:
+        yield serving
 
 
-def test_keys_behind_an_address_are_fetched_again(under: Under, provider: Provider) -> None:
-    with under(**provider.settings(SECURITY__JWKS_REFRESH_SECONDS="1")) as service:
+def behind(provider: KeyServer, **more: str) -> dict[str, str]:
+    """Settings under which its keys are believed."""
+    return {"SECURITY__ISSUER": ISSUER, "SECURITY__AUDIENCE": AUDIENCE, "SECURITY__JWKS_URL": provider.address, **more}
+
+
+def test_keys_behind_an_address_are_fetched_again(under: Under, provider: KeyServer) -> None:
+    with under(**behind(provider, SECURITY__JWKS_REFRESH_SECONDS="1")) as service:
         assert answer(service, token()) == 200
-        provider.body = published(OTHER)
+        provider.publish(OTHER)
         assert until(401, lambda: answer(service, token())), "a removed key stops working"
-    provider.body, provider.asked = published(KEY), 0
-    with under(**provider.settings(SECURITY__JWKS_REFRESH_SECONDS="3600")) as service:
+    provider.publish(KEY)
+    provider.asked = 0
+    with under(**behind(provider, SECURITY__JWKS_REFRESH_SECONDS="3600")) as service:
         assert answer(service, token()) == 200
         time.sleep(1.2)
         assert answer(service, token()) == 200
         assert provider.asked == 1
 
 
-def test_keys_too_old_are_given_up_in_an_outage(under: Under, provider: Provider) -> None:
+def test_keys_too_old_are_given_up_in_an_outage(under: Under, provider: KeyServer) -> None:
     for stale, status in (("1", 503), ("86400", 200)):
         provider.status = 200
         named = {"SECURITY__JWKS_REFRESH_SECONDS": "1", "SECURITY__JWKS_STALE_SECONDS": stale}
-        with under(**provider.settings(**named)) as service:
+        with under(**behind(provider, **named)) as service:
             assert answer(service, token()) == 200
             provider.status = 500
             time.sleep(1.2)
             assert answer(service, token()) == status
 
 
-def test_a_slow_key_address_is_waited_for_so_long(under: Under, provider: Provider) -> None:
+def test_a_slow_key_address_is_waited_for_so_long(under: Under, provider: KeyServer) -> None:
     provider.delay = 0.8
     for seconds, status in (("0.2", 503), ("10", 200)):
-        with under(**provider.settings(SECURITY__JWKS_TIMEOUT_SECONDS=seconds)) as service:
+        with under(**behind(provider, SECURITY__JWKS_TIMEOUT_SECONDS=seconds)) as service:
             assert answer(service, token()) == status
 
 
@@ -192,14 +156,14 @@ def test_a_gateway_may_write_other_headers(under: Under) -> None:
         assert client.get("/audit", headers={"X-Who": "ana", "X-Roles": "auditor"}).status_code == 403
 
 
-def test_the_production_template_serves_verified_callers_only(under: Under, provider: Provider) -> None:
+def test_the_production_template_serves_verified_callers_only(under: Under, provider: KeyServer) -> None:
     """With its three empty values given it starts, and has memory for who signs in by the issuer."""
     template = Path(__file__).parents[2] / "deploy" / "production.env"
     lines = template.read_text(encoding="utf-8").splitlines()
     named = dict(line.removeprefix(PREFIX).split("=", 1) for line in lines if line and not line.startswith("#"))
     with pytest.raises(StartRefused, match="ISSUER"), under(**named):
         pass
-    with under(**(named | provider.settings())) as service:
+    with under(**(named | behind(provider))) as service:
         assert service.app.development_key is None
         assert httpx.get(f"{service.address}/memories").status_code == 401
         assert answer(service, token(OTHER)) == 401
@@ -208,7 +172,7 @@ def test_the_production_template_serves_verified_callers_only(under: Under, prov
         assert httpx.post(f"{service.address}/candidates", json=body, headers=signed).status_code == 201
         found = httpx.post(f"{service.address}/recall", json={"query": "QGIS"}, headers=signed).json()
         assert len(found["memories"]) == 1
-    with under(**(named | provider.settings() | {"ENVIRONMENT": "development"})) as service:
+    with under(**(named | behind(provider) | {"ENVIRONMENT": "development"})) as service:
         assert service.client().get("/memories").status_code == 200, "only there development tokens count"
-    with pytest.raises(StartRefused), under(**(named | provider.settings(MEMORY__REQUIRE_VERIFIED_PRINCIPAL="false"))):
+    with pytest.raises(StartRefused), under(**(named | behind(provider, MEMORY__REQUIRE_VERIFIED_PRINCIPAL="false"))):
         pass

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 import pytest
 from joserfc import jwt
@@ -17,6 +12,7 @@ from joserfc.jwk import OctKey, OKPKey
 from ingatan.errors import Unauthenticated
 from ingatan.identity import JwtResolver, TrustedIssuer
 from ingatan.keysets import SET_BYTES_MAX, KeySetUrl, KeysUnavailable
+from tests.key_server import KeyServer, key_server
 
 NOW = 1_790_000_000
 WAIT_SECONDS = 30.0
@@ -26,47 +22,10 @@ def key(kid: str) -> OKPKey:
     return OKPKey.generate_key("Ed25519", {"kid": kid})
 
 
-@dataclass
-class Source:
-    """An identity provider's key address: what it answers next, and how often it was asked."""
-
-    address: str = ""
-    status: int = 200
-    body: bytes = b""
-    headers: dict[str, str] = field(default_factory=dict)
-    delay: float = 0.0
-    asked: int = 0
-
-    def publish(self, *keys: OKPKey | OctKey) -> None:
-        self.body = json.dumps({"keys": [each.as_dict(private=isinstance(each, OctKey)) for each in keys]}).encode()
-
-
 @pytest.fixture
-def source() -> Iterator[Source]:
-    state = Source()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            state.asked += 1
-            time.sleep(state.delay)
-            self.send_response(state.status)
-            for name, value in state.headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(state.body)))
-            self.end_headers()
-            self.wfile.write(state.body)
-
-        def log_message(self, *args: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    state.address = f"http://127.0.0.1:{server.server_address[1]}/keys"
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield state
-    server.shutdown()
-    server.server_close()
-    thread.join()
+def source() -> Iterator[KeyServer]:
+    with key_server() as serving:
+        yield serving
 
 
 class Clock:
@@ -77,7 +36,7 @@ class Clock:
         return self.now
 
 
-def resolver(source: Source, clock: Clock, **change: float) -> JwtResolver:
+def resolver(source: KeyServer, clock: Clock, **change: float) -> JwtResolver:
     times = {"refresh_seconds": 300.0, "stale_seconds": 3_600.0, "timeout_seconds": 1.0} | change
     keys = KeySetUrl(source.address, clock=clock, **times)
     return JwtResolver([TrustedIssuer("i", "a", ("Ed25519",), keys)], clock=lambda: NOW)
@@ -88,7 +47,7 @@ def bearer(signer: OKPKey) -> list[str]:
     return ["Bearer " + jwt.encode({"alg": "Ed25519", "kid": signer.kid}, claims, signer, algorithms=["Ed25519"])]
 
 
-def refreshed(source: Source, times: int) -> None:
+def refreshed(source: KeyServer, times: int) -> None:
     """Wait until the source was asked so often: regular refreshes happen beside the requests."""
     deadline = time.monotonic() + WAIT_SECONDS
     while source.asked < times and time.monotonic() < deadline:
@@ -108,7 +67,7 @@ def stops_working(known: JwtResolver, removed: OKPKey) -> None:
     raise AssertionError("a removed key still works")
 
 
-def test_keys_are_fetched_once_and_kept(source: Source) -> None:
+def test_keys_are_fetched_once_and_kept(source: KeyServer) -> None:
     first = key("k1")
     source.publish(first)
     known = resolver(source, Clock())
@@ -117,7 +76,7 @@ def test_keys_are_fetched_once_and_kept(source: Source) -> None:
     assert source.asked == 1
 
 
-def test_a_rotated_key_is_seen_at_once_and_a_removed_one_stops_working(source: Source) -> None:
+def test_a_rotated_key_is_seen_at_once_and_a_removed_one_stops_working(source: KeyServer) -> None:
     first, second, clock = key("k1"), key("k2"), Clock()
     source.publish(first)
     known = resolver(source, clock)
@@ -129,7 +88,7 @@ def test_a_rotated_key_is_seen_at_once_and_a_removed_one_stops_working(source: S
         known.resolve(bearer(first))
 
 
-def test_a_removed_key_stops_working_with_the_next_refresh(source: Source) -> None:
+def test_a_removed_key_stops_working_with_the_next_refresh(source: KeyServer) -> None:
     first, second, clock = key("k1"), key("k2"), Clock()
     source.publish(first, second)
     known = resolver(source, clock)
@@ -141,7 +100,7 @@ def test_a_removed_key_stops_working_with_the_next_refresh(source: Source) -> No
     stops_working(known, first)
 
 
-def test_forged_key_identifiers_do_not_drive_the_source(source: Source) -> None:
+def test_forged_key_identifiers_do_not_drive_the_source(source: KeyServer) -> None:
     first, clock = key("k1"), Clock()
     source.publish(first)
     known = resolver(source, clock)
@@ -163,7 +122,7 @@ def test_forged_key_identifiers_do_not_drive_the_source(source: Source) -> None:
         (200, b" " * (SET_BYTES_MAX + 1), {}),
     ],
 )
-def test_an_outage_logs_nobody_out(source: Source, status: int, body: bytes, headers: dict[str, str]) -> None:
+def test_an_outage_logs_nobody_out(source: KeyServer, status: int, body: bytes, headers: dict[str, str]) -> None:
     first, clock = key("k1"), Clock()
     source.publish(first)
     known = resolver(source, clock)
@@ -175,7 +134,7 @@ def test_an_outage_logs_nobody_out(source: Source, status: int, body: bytes, hea
     assert known.resolve(bearer(first)).verified
 
 
-def test_keys_too_old_are_given_up_and_come_back(source: Source) -> None:
+def test_keys_too_old_are_given_up_and_come_back(source: KeyServer) -> None:
     first, clock = key("k1"), Clock()
     source.publish(first)
     known = resolver(source, clock)
@@ -196,13 +155,13 @@ def test_keys_too_old_are_given_up_and_come_back(source: Source) -> None:
     pytest.fail("the keys did not come back")
 
 
-def test_without_any_key_set_the_answer_is_503_and_not_401(source: Source) -> None:
+def test_without_any_key_set_the_answer_is_503_and_not_401(source: KeyServer) -> None:
     source.status = 500
     with pytest.raises(KeysUnavailable):
         resolver(source, Clock()).resolve(bearer(key("k1")))
 
 
-def test_a_slow_source_delays_no_known_caller(source: Source) -> None:
+def test_a_slow_source_delays_no_known_caller(source: KeyServer) -> None:
     first, clock = key("k1"), Clock()
     source.publish(first)
     known = resolver(source, clock)
@@ -215,7 +174,7 @@ def test_a_slow_source_delays_no_known_caller(source: Source) -> None:
     refreshed(source, 2)
 
 
-def test_symmetric_keys_in_a_key_set_are_refused(source: Source) -> None:
+def test_symmetric_keys_in_a_key_set_are_refused(source: KeyServer) -> None:
     source.publish(OctKey.generate_key(256, {"kid": "k1"}))
     with pytest.raises(KeysUnavailable):
         resolver(source, Clock()).resolve(bearer(key("k1")))
