@@ -13,8 +13,7 @@ import yaml
 
 from ingatan import policies
 from ingatan.types import Role, new_id
-from tests.api.conftest import Under, proposed, queued, reviewer
-from tests.api.test_review import KEPT, TEA, WORK, held
+from tests.api.conftest import KEPT, TEA, WORK, Under, held, proposed, queued, reviewer
 from tests.serving import Service
 from tests.tables import Tables
 

@@ -1,4 +1,4 @@
-"""The queue: what waits, who sees what of it, what a verdict leads to, and what its person can do."""
+"""The queue: what waits, who sees what of it, and what a verdict leads to."""
 
 from __future__ import annotations
 
@@ -7,27 +7,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
-import httpx
 import pytest
 
 from ingatan.storage import embedded
 from ingatan.types import Role
-from tests.api.conftest import proposed, queued, reviewer
+from tests.api.conftest import KEPT, TEA, WORK, held, proposed, queued, reviewer
 from tests.serving import Service, serving
 from tests.tables import Tables
-
-WORK = "I work at the port of Sabang."
-KEPT = WORK.rstrip(".")
-"""As the rules read it."""
-TEA = "I prefer green tea in the morning."
-
-
-def held(service: Service, client: httpx.Client, *texts: str) -> str:
-    """Say something that is then held; the newest held candidate's id."""
-    service.say(client, *texts)
-    service.sweep()
-    items = client.get("/candidates", params={"state": "open"}).raise_for_status().json()["items"]
-    return str(items[0]["id"])
 
 
 def test_governed_holds_what_was_read_and_takes_what_was_asked(governed: Service) -> None:
@@ -284,64 +270,6 @@ def test_the_queue_is_paged_oldest_first_and_never_skips(governed: Service) -> N
     assert queued(rita, type="fact") == []
     assert queued(rita, source="turn") == []
     assert queued(rita, appealed="true") == []
-
-
-def test_its_person_takes_it_back(governed: Service, tables: Tables) -> None:
-    ana, rita = governed.client(), reviewer(governed)
-    id = held(governed, ana, WORK)
-    assert governed.client("bea").post(f"/candidates/{id}/withdraw").status_code == 404
-    assert ana.post(f"/candidates/{id}/withdraw").json()["state"] == "withdrawn"
-    assert queued(rita) == []
-    assert tables.run("select state, payload, reasons from candidates") == [("withdrawn", None, ["withdrawn"])]
-    assert ana.post(f"/candidates/{id}/withdraw").status_code == 409
-    assert rita.post(f"/review/candidates/{id}/approve").status_code == 409
-    assert ana.post(f"/candidates/{id}/appeal", json={"text": WORK}).status_code == 409
-
-
-def test_an_appeal_brings_what_was_refused_back_once(governed: Service) -> None:
-    ana, rita = governed.client(), reviewer(governed)
-    id = held(governed, ana, WORK)
-    rita.post(f"/review/candidates/{id}/reject", json={"note": "unsure"}).raise_for_status()
-    needed = ana.post(f"/candidates/{id}/appeal", json={"note": "It is true."})
-    assert (needed.status_code, needed.json()["code"]) == (422, "text_needed")
-    ana.post(f"/candidates/{id}/appeal", json={"note": "It is true.", "text": WORK}).raise_for_status()
-    [again] = queued(rita, appealed="true")
-    assert again["id"] == id
-    item = rita.get(f"/review/candidates/{id}").json()
-    assert (item["text"], item["appeal_note"]) == (WORK, "It is true.")
-    assert rita.post(f"/review/candidates/{id}/approve").json()["decision"] == "accept"
-    assert [item["text"] for item in governed.remembered(ana)] == [WORK]
-    assert ana.post(f"/candidates/{id}/appeal", json={"text": WORK}).status_code == 409
-
-
-def test_a_held_one_is_marked_by_an_appeal(governed: Service) -> None:
-    ana, rita = governed.client(), reviewer(governed)
-    id = held(governed, ana, WORK)
-    ana.post(f"/candidates/{id}/appeal").raise_for_status()
-    [item] = queued(rita, appealed="true")
-    assert item["id"] == id
-    assert ana.post(f"/candidates/{id}/appeal").json()["code"] == "appealed_before"
-
-
-@pytest.mark.parametrize("sent", ["I was diagnosed with diabetes.", WORK])
-def test_no_appeal_against_what_is_never_stored(governed: Service, tables: Tables, sent: str) -> None:
-    ana = governed.client()
-    refused = ana.post(
-        "/candidates", json={"text": "I was diagnosed with diabetes.", "type": "fact", "source": {"kind": "self"}}
-    ).json()
-    answer = ana.post(f"/candidates/{refused['id']}/appeal", json={"text": sent})
-    assert (answer.status_code, answer.json()["code"]) == (409, "not_appealable")
-    assert answer.json()["reasons"] == ["sensitive_health"]
-    assert tables.about(["diabetes"]) == {}
-
-
-def test_an_appeal_cannot_carry_something_else_in(governed: Service, tables: Tables) -> None:
-    ana, rita = governed.client(), reviewer(governed)
-    id = held(governed, ana, WORK)
-    rita.post(f"/review/candidates/{id}/reject").raise_for_status()
-    answer = ana.post(f"/candidates/{id}/appeal", json={"text": "My wife has been ill since May."})
-    assert answer.status_code == 409
-    assert tables.about(["wife"]) == {}
 
 
 def test_what_nobody_reviews_ends_without_text(governed: Service, tables: Tables) -> None:

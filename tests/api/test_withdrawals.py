@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.api.conftest import reviewer
+from tests.api.house import House
 from tests.api.test_policy import YAML, changed
-from tests.api.test_sources import House, house
 
-__all__ = ["house"]
 WORK = ("I work at the port of Sabang.", "I work at the bank of Medan.", "I work at the school of Padang.")
 
 
