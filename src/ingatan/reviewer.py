@@ -1,8 +1,8 @@
 """The reviewer: what people with that role do with candidates that wait.
 
-An approval decides anew over the state of that moment, under the subject's lock: consent, wishes, erasures, duplicates
-and caps hold as ever, and what may not be remembered any more ends as rejected, with its reasons. Nobody approves what
-they proposed, or what is about themselves. The embedder is asked between transactions, never inside one.
+An approval decides anew over the state of that moment, under the subject's lock: consent, suppressions, erasures,
+duplicates and caps hold as ever, and what may not be remembered any more ends as rejected, with its reasons. Nobody
+approves what they proposed, or what is about themselves. The embedder is asked between transactions, never inside one.
 """
 
 from __future__ import annotations

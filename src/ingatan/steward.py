@@ -196,26 +196,26 @@ class Steward:
         return receipt
 
     def suppress(self, principal: Principal, slot: Slot, key: Key | None = None) -> UUID:
-        """Never remember what fills ``slot`` again; the wish's id. What is known of it stays until it is erased.
+        """Never remember what fills ``slot`` again; the suppression's id. What is known of it stays until it is erased.
 
         Once for the same ``key``. Raises KeyReused.
         """
-        wish = new_id()
+        id = new_id()
         with self._database.write(principal) as connection:
             subjects.lock(connection, principal)
-            made = idempotency.take(connection, principal, key, [wish])
+            made = idempotency.take(connection, principal, key, [id])
             if made is not None:
                 return made[0]
-            suppressions.suppress(connection, principal, self._erasure_key, texts=(), slot=slot, wish_id=wish)
+            suppressions.suppress(connection, principal, self._erasure_key, texts=(), slot=slot, id=id)
             self._audit.append(connection, principal, [_about(principal, AuditAction.MEMORY_SUPPRESSED, slot=slot)])
-        return wish
+        return id
 
-    def lift(self, principal: Principal, wish_id: UUID) -> None:
+    def lift(self, principal: Principal, id: UUID) -> None:
         """Take a "never again" back. Raises NotFound."""
         with self._database.write(principal) as connection:
             subjects.lock(connection, principal)
-            suppressions.lift(connection, principal, wish_id)
-            lifted = _about(principal, AuditAction.SUPPRESSION_LIFTED, wish_id=str(wish_id))
+            suppressions.lift(connection, principal, id)
+            lifted = _about(principal, AuditAction.SUPPRESSION_LIFTED, wish_id=str(id))
             self._audit.append(connection, principal, [lifted])
 
     def _suppress_memory(self, connection: Connection, principal: Principal, memory_id: UUID) -> None:

@@ -24,7 +24,7 @@ class Subject:
     erasure_epoch: int
     consent: Consent
     consent_at: datetime | None = None
-    has_wishes: bool = False
+    has_suppressions: bool = False
     policy_version: int = 0
 
 
@@ -111,6 +111,6 @@ def _subject(principal: Principal, row: Any) -> Subject:
         row.erasure_epoch or 0,
         Consent(row.consent or "unset"),
         row.consent_at,
-        row.has_wishes,
+        row.has_suppressions,
         row.policy_version,
     )

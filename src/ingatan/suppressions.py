@@ -1,7 +1,8 @@
 """Suppressions: what a person never wants remembered again, as keyed marks from which nothing can be read.
 
-Unlike the marks of an erasure, which hold for words said before it, a wish holds for whatever is said until the person
-takes it back. Functions take a connection in the person's scope and never commit.
+Unlike the marks of an erasure, which hold for words said before it, a suppression holds for whatever is said until the
+person lifts it. People say "never again", and so do the routes. Functions take a connection in the person's scope and
+never commit.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from ingatan.memories.support import content
 from ingatan.storage.database import Connection
 from ingatan.types import Principal, new_id
 
-WISHES_MAX = 500
-"""How many wishes are listed; a person who has more lifts some to see the others."""
+LISTED_MAX = 500
+"""How many suppressions are listed; a person who has more lifts some to see the others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Suppression:
     """One "never again": of a whole attribute (``slot``), or of one statement (None)."""
 
     id: UUID
@@ -36,7 +37,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Borne:
-    """What words bear that a wish may name: marks, and words; keyed hashes of 32 bytes each."""
+    """What words bear that a suppression may name: marks, and words; keyed hashes of 32 bytes each."""
 
     marks: tuple[bytes, ...]
     words: tuple[bytes, ...]
@@ -61,9 +62,9 @@ def suppress(
     *,
     texts: Sequence[str],
     slot: str | None,
-    wish_id: UUID | None = None,
+    id: UUID | None = None,
 ) -> UUID | None:
-    """Never remember ``texts`` again; without texts, nothing that fills ``slot``. The wish's id; None for no wish.
+    """Never remember ``texts`` again; without texts, nothing that fills ``slot``. Its id; None where neither is named.
 
     Of the first text also what holds all words of its value: "I work at X in Y" covers "at X in Y for ten years".
     """
@@ -76,16 +77,16 @@ def suppress(
         marks = [_whole(key, about, slot)]
     else:
         return None
-    wish_id = wish_id or new_id()
-    row = {"tenant_id": principal.tenant_id, "subject_id": about, "wish_id": wish_id, "slot": None if texts else slot}
+    id = id or new_id()
+    row = {"tenant_id": principal.tenant_id, "subject_id": about, "wish_id": id, "slot": None if texts else slot}
     rows = [{**row, "digest": mark, "kind": "mark"} for mark in marks]
     rows += [{**row, "digest": word, "kind": "word"} for word in words]
     connection.many("suppressions.add", rows)
-    return wish_id
+    return id
 
 
 def held(connection: Connection, principal: Principal, said: Borne) -> bool:
-    """Whether the person wished never to have something remembered that bears what ``said`` does."""
+    """Whether something that bears what ``said`` does is never to be remembered."""
     row = connection.one(
         "suppressions.any",
         tenant_id=principal.tenant_id,
@@ -104,18 +105,18 @@ def _word(key: bytes, subject_id: UUID, word: str) -> bytes:
     return hmac.digest(key, subject_id.bytes + b"one word" + word.encode(), hashlib.sha256)
 
 
-def wishes(connection: Connection, principal: Principal) -> list[Wish]:
-    """The person's wishes, newest first, at most WISHES_MAX."""
+def listed(connection: Connection, principal: Principal) -> list[Suppression]:
+    """The person's suppressions, newest first, at most LISTED_MAX."""
     rows = connection.all(
-        "suppressions.list", tenant_id=principal.tenant_id, subject_id=principal.subject_id, limit=WISHES_MAX
+        "suppressions.list", tenant_id=principal.tenant_id, subject_id=principal.subject_id, limit=LISTED_MAX
     )
-    return [Wish(id=row.wish_id, slot=row.slot, at=row.at) for row in rows]
+    return [Suppression(id=row.wish_id, slot=row.slot, at=row.at) for row in rows]
 
 
-def lift(connection: Connection, principal: Principal, wish_id: UUID) -> None:
-    """Take a wish back: what is said from now on may be remembered. Raises NotFound."""
+def lift(connection: Connection, principal: Principal, id: UUID) -> None:
+    """Take a suppression back: what is said from now on may be remembered. Raises NotFound."""
     removed = connection.run(
-        "suppressions.lift", tenant_id=principal.tenant_id, subject_id=principal.subject_id, wish_id=wish_id
+        "suppressions.lift", tenant_id=principal.tenant_id, subject_id=principal.subject_id, wish_id=id
     )
     if not removed:
-        raise NotFound("There is no such wish, or it is not yours.")
+        raise NotFound("There is no such 'never again', or it is not yours.")

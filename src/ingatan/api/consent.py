@@ -23,11 +23,11 @@ def consent(app: Running, caller: Reader) -> dict[str, Any]:
     """What the caller said about being remembered, and what never again; without any text."""
     with app.database.read(caller) as connection:
         subject = subjects.read(connection, caller)
-        wishes = suppressions.wishes(connection, caller)
+        found = suppressions.listed(connection, caller)
     return {
         "consent": subject.consent.value,
         "at": subject.consent_at.isoformat() if subject.consent_at else None,
-        "never_again": [{"id": str(wish.id), "slot": wish.slot, "at": wish.at.isoformat()} for wish in wishes],
+        "never_again": [{"id": str(item.id), "slot": item.slot, "at": item.at.isoformat()} for item in found],
     }
 
 
@@ -47,6 +47,6 @@ def never_again(app: Running, caller: Consenter, body: NeverAgain, key: Idempote
 
 @router.delete("/consent/never-again/{id}")
 def lift(app: Running, caller: Consenter, id: UUID) -> dict[str, Any]:
-    """Take a wish back: what is said from now on may be remembered again."""
+    """Take a "never again" back: what is said from now on may be remembered again."""
     app.steward.lift(caller, id)
     return consent(app, caller)

@@ -123,7 +123,7 @@ def settle(
             memory_id = _write(connection, standing, accepted, vectors)
             entries.append(_entry(AuditAction.MEMORY_WRITTEN, memory_id, candidate_id=candidate_id))
     if entries:
-        standing.changed(wishes=candidate.never_again)
+        standing.changed(suppressing=candidate.never_again)
     record = _record(standing, candidate, decision, id=candidate_id, memory_id=memory_id, verdict=verdict)
     entries.append(decisions.keep(connection, standing.principal, record))
     standing.settled += 1

@@ -47,8 +47,8 @@ class PolicyContext:
     """The state a candidate is decided over.
 
     ``turns`` are the cited turns by id; ``active`` and ``expired`` are this person's memories, the expired ones still
-    kept; ``erased_at`` says when the person last erased what these words say, ``suppressed`` that they wished never to
-    have it remembered; ``written_in_conversation`` counts new memories written from it. ``document`` is the policy,
+    kept; ``erased_at`` says when the person last erased what these words say, ``suppressed`` that they never want
+    it remembered; ``written_in_conversation`` counts new memories written from it. ``document`` is the policy,
     ``approved`` that a reviewer agreed, ``registered`` the source it is from.
     ``lineage`` is the least trust among what the candidate is derived from.
     """

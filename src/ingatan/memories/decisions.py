@@ -66,7 +66,7 @@ class Decided:
 
 
 FINAL = NEVER_STORED | {Reason.NO_CONSENT, Reason.NEVER_AGAIN, Reason.OFF_RECORD, Reason.ERASED}
-"""Reasons against which no appeal helps: what is never stored, and wishes that the person lifts themselves."""
+"""Reasons against which no appeal helps: what is never stored, and what the person has to take back themselves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

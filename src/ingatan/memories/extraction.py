@@ -188,7 +188,7 @@ def hostile(text: str) -> bool:
     return any(finding.reason in SECURITY_REASONS and finding.detector not in FITTED for finding in findings)
 
 
-def wishes(turns: Sequence[Turn], *, subject_id: UUID, conversation_id: UUID) -> list[Candidate]:
+def never_again(turns: Sequence[Turn], *, subject_id: UUID, conversation_id: UUID) -> list[Candidate]:
     """What is never to be remembered again, as the rules read it: honoured whoever extracts the rest."""
     return [
         _candidate(statement, turn, subject_id=subject_id, conversation_id=conversation_id, offered=())

@@ -14,7 +14,7 @@ from ingatan.errors import ExtractionRejected, ExtractionUnavailable
 from ingatan.languages.detect import language_of
 from ingatan.llm import ChatModel, ChatRequest, ModelFailed
 from ingatan.memories.briefing import Briefing, briefing, parts
-from ingatan.memories.extraction import ExtractionLimits, hostile, own, wishes
+from ingatan.memories.extraction import ExtractionLimits, hostile, never_again, own
 from ingatan.memories.quotes import clause, located
 from ingatan.memories.reply import SCHEMA, Proposed, ReplyRefused, read
 from ingatan.memories.slots import Slot
@@ -78,7 +78,7 @@ class ModelExtractor:
             found += _candidates(operations, told, whole, subject_id=subject_id, conversation_id=conversation_id)
         asked = {evidence.message_id for each in found if each.never_again for evidence in each.evidence}
         heard = [turn for turn in shown if turn.id not in asked]
-        return tuple(found + wishes(heard, subject_id=subject_id, conversation_id=conversation_id))
+        return tuple(found + never_again(heard, subject_id=subject_id, conversation_id=conversation_id))
 
     def _ask(self, told: Briefing, output_tokens: int, seconds: float) -> list[Proposed]:
         request = ChatRequest(

@@ -1,6 +1,6 @@
 """Standing: what is known of a person at the moment of deciding, read once for several candidates.
 
-What each candidate's words bear (marks of erasures, wishes never to remember) is read for all of them together.
+What each candidate's words bear (marks of erasures, suppressions) is read for all of them together.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Standing:
         self.writer = writer or Writer(subject_id=principal.subject_id)
         self._approved = approved
         self._source = source
-        self._stale = self._wishes_stale = False
+        self._stale = self._subject_stale = False
         self.settled = 0  # candidates settled over this
         self.terms = terms
         self.turns = turns
@@ -67,31 +67,31 @@ class Standing:
         self._erased = erasure.erased_at(connection, principal, marks)
         self._lineage = self._least(connection)
         self.read_memories(connection)
-        self.read_wishes(connection)
+        self.read_subject(connection)
 
     @property
     def policy_version(self) -> str:
         """What is recorded with each decision made over this."""
         return policies.label(self.document, self._subject.policy_version)
 
-    def changed(self, *, wishes: bool) -> None:
-        """What is remembered has changed, and with ``wishes`` what is never to be: ``refresh`` reads it anew."""
+    def changed(self, *, suppressing: bool) -> None:
+        """What is remembered has changed, and where ``suppressing`` what is never to be: ``refresh`` reads it anew."""
         self._stale = True
-        self._wishes_stale = self._wishes_stale or wishes
+        self._subject_stale = self._subject_stale or suppressing
 
     def refresh(self, connection: Connection) -> None:
         """Read anew what has changed since it was read."""
         if self._stale:
             self.read_memories(connection)
-        if self._wishes_stale:
-            self.read_wishes(connection)
-        self._stale = self._wishes_stale = False
+        if self._subject_stale:
+            self.read_subject(connection)
+        self._stale = self._subject_stale = False
 
     def read_memories(self, connection: Connection) -> None:
         """Read anew what is remembered."""
         self._active, self._expired = registry.standing(connection, self.principal, self.terms.now)
 
-    def read_wishes(self, connection: Connection) -> None:
+    def read_subject(self, connection: Connection) -> None:
         """Read anew whether they consent, and what they never want remembered."""
         self._subject, self.brought = subjects.standing(
             connection,
@@ -104,7 +104,7 @@ class Standing:
         self.document = self.terms.policies.at(connection, self.principal, self._subject.policy_version)
         self._suppressed = {
             id(candidate)
-            for candidate in (self._proposed if self._subject.has_wishes else ())
+            for candidate in (self._proposed if self._subject.has_suppressions else ())
             if suppressions.held(connection, self.principal, self._borne(candidate))
         }
 

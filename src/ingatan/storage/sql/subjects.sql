@@ -11,10 +11,11 @@ insert into subjects (tenant_id, id) values (%(tenant_id)s, %(subject_id)s) on c
 select erasure_epoch, consent from subjects where tenant_id = %(tenant_id)s and id = %(subject_id)s for update;
 
 -- name: subjects.read
--- The person's row without a lock, whether they wished anything never to be remembered, and which version of the policy
+-- The person's row without a lock, whether they have any suppression, and which version of the policy
 -- governs their tenant. One row; what is null has its default.
 select s.erasure_epoch, s.consent, s.consent_at, exists (
-           select from suppressions w where w.tenant_id = %(tenant_id)s and w.subject_id = %(subject_id)s) as has_wishes,
+           select from suppressions u where u.tenant_id = %(tenant_id)s and u.subject_id = %(subject_id)s
+       ) as has_suppressions,
        (select coalesce(max(p.version), 0) from policy_versions p where p.tenant_id = %(tenant_id)s) as policy_version
 from (select 1) as one
 left join subjects s on s.tenant_id = %(tenant_id)s and s.id = %(subject_id)s;
@@ -22,7 +23,8 @@ left join subjects s on s.tenant_id = %(tenant_id)s and s.id = %(subject_id)s;
 -- name: subjects.standing
 -- As subjects.read, with how many candidates a writer, the subject and a source brought since a moment.
 select s.erasure_epoch, s.consent, s.consent_at, exists (
-           select from suppressions w where w.tenant_id = %(tenant_id)s and w.subject_id = %(subject_id)s) as has_wishes,
+           select from suppressions u where u.tenant_id = %(tenant_id)s and u.subject_id = %(subject_id)s
+       ) as has_suppressions,
        (select coalesce(max(p.version), 0) from policy_versions p where p.tenant_id = %(tenant_id)s) as policy_version,
        b.by_writer, b.by_subject, b.by_source, b.oldest_at
 from ingatan_brought(%(writer_id)s, %(subject_id)s, %(source_id)s, %(since)s) b

@@ -1,16 +1,16 @@
 -- name: suppressions.add
--- One mark of a wish.
+-- One mark of a suppression; those of one bear the same wish_id.
 insert into suppressions (tenant_id, subject_id, wish_id, digest, kind, slot)
 values (%(tenant_id)s, %(subject_id)s, %(wish_id)s, %(digest)s, %(kind)s, %(slot)s) on conflict do nothing;
 
 -- name: suppressions.list
--- The person's wishes, newest first; without any text.
+-- The person's suppressions, newest first; without any text.
 select wish_id, slot, min(at) as at from suppressions
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
 group by wish_id, slot order by min(at) desc, wish_id desc limit %(limit)s;
 
 -- name: suppressions.any
--- One row if one of these marks is on one of the person's wishes, or all words of a wish are among these.
+-- One row if one of these marks is on one of the person's suppressions, or all words of one are among these.
 select true as held
 from suppressions
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
@@ -20,6 +20,6 @@ having bool_or(kind = 'mark' and digest = any(%(marks)s))
 limit 1;
 
 -- name: suppressions.lift
--- Take a wish back; how many marks went.
+-- Take a suppression back; how many marks went.
 delete from suppressions
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and wish_id = %(wish_id)s;
