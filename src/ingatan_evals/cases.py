@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ingatan.errors import StartRefused
+from ingatan.languages import CODES
 from ingatan.types import MemoryType
 
 
@@ -110,7 +111,7 @@ class Case(Record):
     expect: Expected = Expected()
 
 
-def read(suites: tuple[Suite, ...] = tuple(Suite), languages: tuple[str, ...] = ("en", "id", "vi")) -> list[Case]:
+def read(suites: tuple[Suite, ...] = tuple(Suite), languages: tuple[str, ...] = CODES) -> list[Case]:
     """All shipped cases of these suites and languages, in the order of the files. StartRefused for a malformed line."""
     found: list[Case] = []
     root = resources.files("ingatan_evals").joinpath("suites")

@@ -24,6 +24,7 @@ def evaluate(
     something was remembered that may not be.
     """
     from ingatan.errors import IngatanError  # noqa: PLC0415 - --help stays quick
+    from ingatan.languages import CODES  # noqa: PLC0415
     from ingatan_evals.cases import Suite, read  # noqa: PLC0415
     from ingatan_evals.trial import run  # noqa: PLC0415
 
@@ -31,12 +32,12 @@ def evaluate(
         suites = tuple(Suite(name) for name in suite or list(Suite))
     except ValueError:
         raise typer.BadParameter(f"one of {', '.join(Suite)}", param_hint="--suite") from None
-    if set(language or ()) - {"en", "id", "vi"}:
+    if set(language or ()) - set(CODES):
         raise typer.BadParameter("one of en, id, vi", param_hint="--language")
     for option, path in (("--json-file", json_file), ("--html-file", html_file)):
         _refuse_unwritable(option, path)
     try:
-        cases = read(suites, tuple(language or ("en", "id", "vi")))
+        cases = read(suites, tuple(language or CODES))
         with tempfile.TemporaryDirectory(prefix="ingatan-eval-") as directory:
             report = run(cases, Path(directory), show_progress=sys.stderr.isatty())
     except IngatanError as error:

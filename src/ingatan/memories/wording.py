@@ -12,7 +12,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-LANGUAGES = ("en", "id", "vi")
+from ingatan.languages import CODES
+
 _SEPARATOR = re.compile(r"[,\n]\s*")
 
 
@@ -31,7 +32,7 @@ def _items(text: str) -> list[str]:
 @cache
 def _tables() -> tuple[dict[str, Any], ...]:
     root = files("ingatan.languages")
-    return tuple(tomllib.loads(root.joinpath(name, "statement.toml").read_text("utf-8")) for name in LANGUAGES)
+    return tuple(tomllib.loads(root.joinpath(code, "statement.toml").read_text("utf-8")) for code in CODES)
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ingatan.languages import CODES
 from ingatan.screening import (
     credentials,
     delimiters,
@@ -21,12 +22,10 @@ from ingatan.screening import (
 from ingatan.screening.detector import Detector, lexical
 from ingatan.types import Reason
 
-_ALL = ("en", "id", "vi")
-
 
 def _sentences(detector: Detector, reads: str, example: str) -> Detector:
     """``detector`` of whole sentences: what is cut out of a code has no sentence around it."""
-    return replace(detector, judges_readings=False, reads=reads, languages=_ALL, example=example)
+    return replace(detector, judges_readings=False, reads=reads, languages=CODES, example=example)
 
 
 CATALOGUE: tuple[Detector, ...] = (

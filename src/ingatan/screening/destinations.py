@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from ingatan.languages import CODES
 from ingatan.screening.detector import Detector
 from ingatan.screening.view import View
 from ingatan.types import Reason
@@ -33,6 +34,6 @@ DETECTOR = Detector(
     finds=_finds,
     guessed=True,
     reads="a verb of sending or opening with an address",
-    languages=("en", "id", "vi"),
+    languages=CODES,
     example="an order to send summaries to a mailbox",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ingatan.languages import CODES
 from ingatan.screening.view import View
 from ingatan.types import Reason
 
@@ -36,6 +37,6 @@ def lexical(label: str, reason: Reason, example: str) -> Detector:
         finds=lambda view: label in view.labels,
         guessed=True,
         reads=f"word patterns of the lists `{label}`",
-        languages=("en", "id", "vi"),
+        languages=CODES,
         example=example,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from ingatan.languages import CODES
 from ingatan.screening.detector import Detector
 from ingatan.screening.numbers import of_work
 from ingatan.screening.view import View
@@ -192,7 +193,7 @@ CREDENTIAL = Detector(
     reason=Reason.CREDENTIAL,
     finds=_coded,
     reads="long numbers, mixed codes, and any code beside what it opens",
-    languages=("en", "id", "vi"),
+    languages=CODES,
     example="what opens a safe",
 )
 """Codes beside what they open, long numbers and mixed codes."""
@@ -201,7 +202,7 @@ FINANCE = Detector(
     reason=Reason.FINANCE,
     finds=_sums,
     reads="a sum of money that is no example of how sums are written",
-    languages=("en", "id", "vi"),
+    languages=CODES,
     example="what a person earns",
 )
 """A sum of money."""

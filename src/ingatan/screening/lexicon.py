@@ -12,9 +12,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ingatan.languages import CODES
 from ingatan.screening.phrases import Pattern, Phrasebook, parse, spellings
 
-LANGUAGES = ("en", "id", "vi")
 UNMARKED = frozenset({"vi"})
 """Languages that are often typed without their marks."""
 SET_LETTERS_MIN = 3
@@ -59,7 +59,7 @@ def tables() -> dict[str, dict[str, Any]]:
     root = files("ingatan.languages")
     return {
         language: tomllib.loads(tone_placement(root.joinpath(language, "screening.toml").read_text("utf-8")))
-        for language in LANGUAGES
+        for language in CODES
     }
 
 

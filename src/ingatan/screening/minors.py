@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from ingatan.languages import CODES
 from ingatan.screening.detector import Detector
 from ingatan.screening.view import View
 from ingatan.types import Reason
@@ -43,6 +44,6 @@ DETECTOR = Detector(
     reason=Reason.CHILDREN,
     finds=_finds,
     reads="an age under eighteen, in figures or words",
-    languages=("en", "id", "vi"),
+    languages=CODES,
     example="a school child's age",
 )

@@ -6,12 +6,12 @@ at random look like nothing it was fitted on.
 
 from __future__ import annotations
 
+from ingatan.languages import CODES
 from ingatan.screening.classifier import GRANTS, STEERS
 from ingatan.screening.detector import Detector
 from ingatan.types import Reason
 
 _READS = "how much a sentence resembles {}, by a model fitted on labelled texts of our own"
-_LANGUAGES = ("en", "id", "vi")
 
 DETECTORS = (
     Detector(
@@ -19,7 +19,7 @@ DETECTORS = (
         reason=Reason.INSTRUCTION,
         finds=lambda view: view.steering == STEERS,
         reads=_READS.format("an order to steer, conceal, redirect or replicate"),
-        languages=_LANGUAGES,
+        languages=CODES,
         example="a wish to name one vendor to whoever asks",
     ),
     Detector(
@@ -27,7 +27,7 @@ DETECTORS = (
         reason=Reason.AUTHORITY_CLAIM,
         finds=lambda view: view.steering == GRANTS,
         reads=_READS.format("a grant, an exemption or a claim of authority"),
-        languages=_LANGUAGES,
+        languages=CODES,
         example="a rank that is said to lift a check",
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from ingatan.languages import CODES
 from ingatan.screening.detector import Detector
 from ingatan.screening.view import View
 from ingatan.types import Reason
@@ -68,6 +69,6 @@ DETECTOR = Detector(
     finds=_finds,
     guessed=True,
     reads="words for passwords, PINs, one-time and recovery codes with a value or as one's own",
-    languages=("en", "id", "vi"),
+    languages=CODES,
     example="one's own password",
 )

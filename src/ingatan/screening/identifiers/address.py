@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from ingatan.languages import CODES
 from ingatan.screening.identifiers.kind import Kind
 from ingatan.screening.view import View
 
@@ -50,6 +51,6 @@ KIND = Kind(
     places=_places,
     reads="a house number with a street's word, RT/RW, lane and alley numbers, a word for one's home with any of them",
     example="where a person lives",
-    languages=("en", "id", "vi"),
+    languages=CODES,
     numeric=False,
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from ingatan.languages import CODES
 from ingatan.screening.identifiers.kind import Kind
 from ingatan.screening.view import View
 
@@ -32,5 +33,5 @@ KIND = Kind(
     places=_places,
     reads="a pair of decimal degrees with four places or more, degrees with minutes, latitude and longitude by name",
     example="where a home is on the map",
-    languages=("en", "id", "vi"),
+    languages=CODES,
 )

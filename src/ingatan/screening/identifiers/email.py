@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from ingatan.languages import CODES
 from ingatan.screening.identifiers.kind import Kind
 from ingatan.screening.view import View
 
@@ -42,6 +43,6 @@ KIND = Kind(
     places=_places,
     reads="a mailbox, @ and a domain, also spelled as (at), dot, titik, chấm",
     example="an e-mail address",
-    languages=("en", "id", "vi"),
+    languages=CODES,
     numeric=False,
 )

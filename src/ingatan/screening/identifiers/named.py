@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from ingatan.languages import CODES
 from ingatan.screening.identifiers.kind import Kind
 from ingatan.screening.numbers import too_many
 from ingatan.screening.view import View
@@ -52,5 +53,5 @@ KIND = Kind(
     places=_places,
     reads="letters and digits within ten words after a word for an identity, account, insurance or phone number",
     example="an employee's number",
-    languages=("en", "id", "vi"),
+    languages=CODES,
 )

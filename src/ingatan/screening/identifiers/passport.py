@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from ingatan.languages import CODES
 from ingatan.screening.identifiers.kind import Kind, beside
 from ingatan.screening.view import View
 
@@ -50,5 +51,5 @@ KIND = Kind(
     places=_places,
     reads="one or two letters and 6 to 8 digits beside a word for a passport; a machine-readable zone by check digit",
     example="a passport's number",
-    languages=("en", "id", "vi"),
+    languages=CODES,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ingatan.languages import CODES
 from ingatan.screening.identifiers.kind import Kind, beside, library
 from ingatan.screening.numbers import Number, of_work
 from ingatan.screening.view import View
@@ -76,5 +77,5 @@ KIND = Kind(
     places=_places,
     reads="numbers of the world's numbering plans with +, Indonesian and Vietnamese ones as dialled, any beside a word",
     example="a mobile number",
-    languages=("en", "id", "vi"),
+    languages=CODES,
 )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from ingatan.languages import CODES
 from ingatan.screening.identifiers.kind import Kind
 from ingatan.screening.view import View
 
@@ -33,6 +34,6 @@ KIND = Kind(
     places=_places,
     reads="five words for digits in a row or more",
     example="a phone number read out digit by digit",
-    languages=("en", "id", "vi"),
+    languages=CODES,
     numeric=False,
 )
