@@ -9,14 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from ingatan.memories.extraction import ExtractionLimits, RulesExtractor
+from ingatan.memories.extraction import RulesExtractor
 from ingatan.storage import embedded
 from ingatan.sweep_report import SweepReport
-from ingatan.types import Candidate, Memory, Turn
+from ingatan.types import Candidate, Turn
 from tests.api.test_workspaces import PEOPLE, person
 from tests.serving import Service, serving
 
@@ -25,41 +26,23 @@ SAID = ("I work at the port of Sabang.", "I prefer short answers.", "I use Pytho
 WAIT_SECONDS = 20.0
 
 
-class Gate:
+class Gate(RulesExtractor):
     """The rules, behind a gate: ``arrived`` is set when an extraction waits, which goes on once ``opened`` is set."""
 
     def __init__(self, *, opened: bool = True) -> None:
-        self.rules = RulesExtractor()
+        super().__init__()
         self.arrived = threading.Event()
         self.opened = threading.Event()
         self.askers: list[UUID] = []
         if opened:
             self.opened.set()
 
-    def extract(
-        self,
-        turns: Sequence[Turn],
-        *,
-        subject_id: UUID,
-        conversation_id: UUID,
-        offered: Sequence[Memory],
-        recent: Sequence[Turn],
-        limits: ExtractionLimits,
-    ) -> tuple[Candidate, ...]:
+    def extract(self, turns: Sequence[Turn], **asked: Any) -> tuple[Candidate, ...]:
         """What the rules find, once the gate is open."""
-        self.askers.append(subject_id)
+        self.askers.append(asked["subject_id"])
         self.arrived.set()
         assert self.opened.wait(WAIT_SECONDS)
-        return tuple(
-            self.rules.extract(
-                turns,
-                subject_id=subject_id,
-                conversation_id=conversation_id,
-                offered=offered,
-                recent=recent,
-                limits=limits,
-            )
-        )
+        return super().extract(turns, **asked)
 
 
 class Lanes:

@@ -8,14 +8,15 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from ingatan.memories.extraction import ExtractionLimits, RulesExtractor
+from ingatan.memories.extraction import RulesExtractor
 from ingatan.storage import embedded
 from ingatan.sweep_report import SweepReport
-from ingatan.types import Candidate, Memory, Role, Turn
+from ingatan.types import Candidate, Role, Turn
 from tests.api.test_workspaces import PEOPLE, conversation, person, workspace
 from tests.serving import Service, serving
 
@@ -26,44 +27,26 @@ IDLE_CONVERSATIONS = 100
 WAIT_SECONDS = 30.0
 
 
-class Counted:
+class Counted(RulesExtractor):
     """The rules, counting calls a conversation; ``slow`` conversations wait for ``opened``, once each."""
 
     def __init__(self) -> None:
-        self.rules = RulesExtractor()
+        super().__init__()
         self.calls: list[UUID] = []
         self.slow = 0
         self.arrived = threading.Event()
         self.opened = threading.Event()
         self.turns: list[tuple[Turn, ...]] = []
 
-    def extract(
-        self,
-        turns: Sequence[Turn],
-        *,
-        subject_id: UUID,
-        conversation_id: UUID,
-        offered: Sequence[Memory],
-        recent: Sequence[Turn],
-        limits: ExtractionLimits,
-    ) -> tuple[Candidate, ...]:
+    def extract(self, turns: Sequence[Turn], **asked: Any) -> tuple[Candidate, ...]:
         """What the rules find."""
-        self.calls.append(conversation_id)
+        self.calls.append(asked["conversation_id"])
         self.turns.append(tuple(turns))
         if self.slow:
             self.slow -= 1
             self.arrived.set()
             assert self.opened.wait(WAIT_SECONDS)
-        return tuple(
-            self.rules.extract(
-                turns,
-                subject_id=subject_id,
-                conversation_id=conversation_id,
-                offered=offered,
-                recent=recent,
-                limits=limits,
-            )
-        )
+        return super().extract(turns, **asked)
 
 
 class Fleet:
