@@ -174,15 +174,16 @@ class Steward:
 
         With ``never_again`` what one memory says is not learned anew, whenever it is said.
         """
-        if not self.sees_memories(principal):
-            if memory_id is not None:
-                raise NotFound("There is no such memory, or it is not yours.")
+        if memory_id is not None:
+            self.check_sees(principal)
+        elif not self.sees_memories(principal):
             return Receipt.empty()
         with self._database.write(principal) as connection:
             owner = self._owner_of(connection, principal, memory_id) if memory_id is not None else principal
             connection.enter(owner)
+            entries: list[Entry] = []
             if never_again and memory_id is not None:
-                self._suppress_memory(connection, owner, memory_id)
+                entries.append(self._suppress_memory(connection, owner, memory_id))
             receipt = erasure.erase_memories(
                 connection,
                 owner,
@@ -192,6 +193,8 @@ class Steward:
                 conversation_id=conversation_id,
                 actor=principal,
             )
+            if entries:
+                self._audit.append(connection, principal, entries)
         event(Event.MEMORY_ERASED, subject_id=principal.subject_id, count=receipt.removed["memories"])
         return receipt
 
@@ -218,7 +221,8 @@ class Steward:
             lifted = _about(principal, AuditAction.SUPPRESSION_LIFTED, wish_id=str(id))
             self._audit.append(connection, principal, [lifted])
 
-    def _suppress_memory(self, connection: Connection, principal: Principal, memory_id: UUID) -> None:
+    def _suppress_memory(self, connection: Connection, principal: Principal, memory_id: UUID) -> Entry:
+        """Never again what any version of a memory says; its audit row. Raises NotFound."""
         subjects.lock(connection, principal)
         chapters = registry.history(connection, principal, memory_id)
         versions = [chapter.memory for chapter in chapters if chapter.memory.id == memory_id]
@@ -230,6 +234,7 @@ class Steward:
             texts=[version.text for version in versions] + [item.quote for item in newest.evidence],
             slot=newest.slot,
         )
+        return _about(principal, AuditAction.MEMORY_SUPPRESSED, memory_id=str(memory_id))
 
     def set_consent(self, principal: Principal, consent: Consent) -> None:
         """Record whether the caller wants to be remembered from now on."""

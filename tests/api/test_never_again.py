@@ -187,3 +187,18 @@ def test_the_audit_names_wishes_without_words(service: Service) -> None:
     rows = auditor.get("/audit", params={"entity_type": "subject"}).json()["items"]
     assert "memory_suppressed" in {row["action"] for row in rows}
     assert "Sabang" not in str(rows)
+
+
+def test_the_audit_names_what_an_erasure_suppressed(service: Service) -> None:
+    ana = service.client()
+    tea, port = (
+        ana.post("/candidates", json=SELF | {"text": text}).raise_for_status().json()["memory_id"]
+        for text in ("I like green tea.", "I work at the port of Sabang.")
+    )
+    ana.delete(f"/memories/{tea}").raise_for_status()
+    ana.delete(f"/memories/{port}", params={"never_again": "true"}).raise_for_status()
+    auditor = service.client("auditor", roles=(Role.AUDITOR,))
+    rows = auditor.get("/audit", params={"entity_type": "subject"}).json()["items"]
+    suppressed = [row for row in rows if row["action"] == "memory_suppressed"]
+    assert [row["details"] for row in suppressed] == [{"memory_id": port}]
+    assert {row["entity_id"] for row in suppressed} == {str(service.principal().subject_id)}
