@@ -99,11 +99,11 @@ def put_member(
     The caller's authority is checked before: ``require_admin``, or Power.ADMIN.
     """
     keys = {"tenant_id": principal.tenant_id, "id": id}
-    counted = connection.one("accounts.count_members", **keys)
-    if counted is not None and counted.n >= MEMBERS_MAX:
-        raise Conflict(f"An account has at most {MEMBERS_MAX:,} members. Remove someone first.")
     row = connection.one("accounts.put_member", **keys, subject_id=subject_id, role=role.value)
     assert row is not None, "the row was inserted or updated"
+    counted = connection.one("accounts.count_members", **keys) if row.new else None
+    if counted is not None and counted.n > MEMBERS_MAX:
+        raise Conflict(f"An account has at most {MEMBERS_MAX:,} members. Remove someone first.")
     return Member(subject_id=subject_id, role=role, added_at=row.added_at), row.new
 
 

@@ -157,7 +157,7 @@ def check_speaks(source: Source, caller: Principal) -> None:
 def open_batch(connection: Connection, principal: Principal, source_id: UUID, id: UUID) -> Batch:
     """Start a batch of a source that is not revoked. Raises NotFound, Conflict."""
     if get(connection, principal, source_id).revoked_at is not None:
-        raise Conflict("This source is revoked.")
+        raise Conflict("This source is revoked for good. Register another one.")
     keys = {"tenant_id": principal.tenant_id, "source_id": source_id, "id": id}
     connection.run("sources.open_batch", **keys, made_by=principal.subject_id)
     return batch(connection, principal, id)

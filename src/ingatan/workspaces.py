@@ -117,10 +117,10 @@ def add(connection: Connection, principal: Principal, id: UUID, subject_id: UUID
     Raises NotFound, Forbidden, and Conflict above MEMBERS_MAX.
     """
     _own(connection, principal, id)
-    counted = connection.one("workspaces.count_members", tenant_id=principal.tenant_id, id=id)
-    if counted is not None and counted.n >= MEMBERS_MAX:
-        raise Conflict(f"A workspace has at most {MEMBERS_MAX:,} members. Remove someone first.")
     new = _add(connection, principal, id, subject_id, WorkspaceRole.MEMBER)
+    counted = connection.one("workspaces.count_members", tenant_id=principal.tenant_id, id=id) if new else None
+    if counted is not None and counted.n > MEMBERS_MAX:
+        raise Conflict(f"A workspace has at most {MEMBERS_MAX:,} members. Remove someone first.")
     return member(connection, principal, id, subject_id), new
 
 

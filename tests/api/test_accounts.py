@@ -10,6 +10,7 @@ import httpx
 import psycopg
 import pytest
 
+from ingatan import accounts
 from ingatan.identity import SENTINEL_SUBJECT, tenant_uuid
 from ingatan.storage import embedded
 from ingatan.storage.database import Power, scope
@@ -362,3 +363,17 @@ def test_powers_reach_no_further_than_they_say(
         assert driver.execute((withdraw % (some, "null")).encode()).fetchall() == [(0,)]
         assert driver.execute("select count(*) from ingatan_withdrawn").fetchall() == [(1,)]
         driver.rollback()
+
+
+def test_a_full_account_takes_nobody_new_and_its_members_change_as_ever(office: Office, tables: Tables) -> None:
+    tables.run(
+        "insert into account_members (tenant_id, account_id, subject_id, role) "
+        "select tenant_id, id, gen_random_uuid(), 'member' from accounts, generate_series(3, %s) where id = %s",
+        accounts.MEMBERS_MAX,
+        UUID(office.account),
+    )
+    assert office.put("outside").status_code == 409
+    assert office.outside.get(f"/accounts/{office.account}").status_code == 404
+    assert office.put("member", "admin").status_code == 200
+    assert office.drop("boss").status_code == 204
+    assert office.put("outside").status_code == 201

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
 
+from ingatan import workspaces
 from ingatan.types import Role
 from tests.serving import Service
+from tests.tables import Tables
 
 PEOPLE = {name: str(uuid4()) for name in ("ana", "bea", "cia", "dan")}
 
@@ -206,3 +208,19 @@ def test_administrative_acts_are_audited_without_names(service: Service) -> None
     assert {row["actor"] for row in rows} == {PEOPLE["ana"]}
     assert "Quillon" not in str(rows)
     assert auditor.get("/audit/verify").json()["sound"] is True
+
+
+def test_a_full_workspace_takes_nobody_new_and_a_member_again(service: Service, tables: Tables) -> None:
+    ana = person(service, "ana")
+    id = workspace(ana, "bea")
+    tables.run(
+        "insert into workspace_members (tenant_id, workspace_id, subject_id, role) "
+        "select tenant_id, id, gen_random_uuid(), 'member' from workspaces, generate_series(3, %s) where id = %s",
+        workspaces.MEMBERS_MAX,
+        UUID(id),
+    )
+    assert ana.put(f"/workspaces/{id}/members/{PEOPLE['cia']}").status_code == 409
+    assert person(service, "cia").get(f"/workspaces/{id}").status_code == 404
+    assert ana.put(f"/workspaces/{id}/members/{PEOPLE['bea']}").status_code == 200
+    assert ana.delete(f"/workspaces/{id}/members/{PEOPLE['bea']}").status_code == 204
+    assert ana.put(f"/workspaces/{id}/members/{PEOPLE['cia']}").status_code == 201
