@@ -1,16 +1,18 @@
 """Every error a caller can meet, one tree:
 
 IngatanError
-├── BadRequest 422 ── InvalidText, UnknownFilter, PolicyRefused
+├── BadCursor 400
+├── BadRequest 422 ── InvalidText, UnknownFilter, PolicyRefused, EventRefused
 ├── TooLarge 413
-├── Unauthenticated 401
-├── Forbidden 403 ── MemoryDisabled
+├── Unauthenticated 401 ── SignInNeeded   (pages)
+├── Forbidden 403 ── MemoryDisabled, FormRefused   (pages)
 ├── NotFound 404
-├── Conflict 409 ── KeyReused
+├── Conflict 409 ── KeyReused, EventReplayed
 ├── Outdated 412
 ├── RateLimited 429
-├── Unavailable 503 ── DatabaseUnavailable
+├── Unavailable 503 ── DatabaseUnavailable, EmbedderFailed, KeysUnavailable
 ├── ExtractionFailed ── ExtractionRejected, ExtractionUnavailable   (inside a sweep only)
+├── ModelFailed, Stale   (inside a sweep only)
 └── StartRefused       (never leaves the process; the service does not start)
 
 ``code`` is stable and may be relied on; the message tells the caller what to do next and never carries memory text,

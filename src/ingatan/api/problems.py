@@ -18,6 +18,7 @@ MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "2"
 REPEATING = {"json_invalid", "uuid_parsing", "enum", "literal_error", "union_tag_invalid"}
 """Kinds of mistake whose message repeats what was sent."""
+INVALID = "invalid_request"
 HTTP_CODES = {
     404: ("not_found", "There is nothing at this address."),
     405: ("method_not_allowed", "This address does not take this method."),
@@ -71,7 +72,7 @@ async def _invalid(request: Request, error: Exception) -> JSONResponse:
         {"field": _field(item), "problem": _what(item)} for item in cast(RequestValidationError, error).errors()[:20]
     ]
     fields = ", ".join(sorted({item["field"] for item in errors}))
-    return problem(422, "invalid_request", f"Mend these fields and send again: {fields}.", errors=errors)
+    return problem(422, INVALID, f"Mend these fields and send again: {fields}.", errors=errors)
 
 
 def _field(item: dict[str, Any]) -> str:
@@ -86,11 +87,7 @@ def _field(item: dict[str, Any]) -> str:
 def _what(item: dict[str, Any]) -> str:
     """What is wrong, from the error's kind alone where the message could repeat the input."""
     kind = str(item["type"])
-    return (
-        str(item["msg"])
-        if kind not in {"json_invalid", "uuid_parsing", "enum", "literal_error", "union_tag_invalid"}
-        else kind
-    )
+    return kind if kind in REPEATING else str(item["msg"])
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
