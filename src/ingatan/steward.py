@@ -19,7 +19,7 @@ from ingatan.erasure import Receipt
 from ingatan.errors import Conflict, Forbidden, MemoryDisabled, NotFound, PolicyRefused, RateLimited
 from ingatan.idempotency import Key
 from ingatan.identity import SENTINEL_SUBJECT
-from ingatan.memories import candidates, proposals, registry
+from ingatan.memories import candidates, proposals, queue, registry
 from ingatan.memories.candidates import Settled
 from ingatan.memories.decision_context import Writer
 from ingatan.memories.slots import Slot
@@ -131,8 +131,8 @@ class Steward:
             raise MemoryDisabled("Memory is not written here. Ask the operator of this service.")
         return self._decide(principal, candidate, key=key, source=source, take=take)
 
-    def correct(self, principal: Principal, id: UUID, correction: Correction) -> Memory:
-        """Write a new version of a memory; the old one is superseded.
+    def correct(self, principal: Principal, id: UUID, correction: Correction) -> Memory | Proposed:
+        """Write a new version of a memory; the old one is superseded. A proposal where it waits for a reviewer.
 
         Raises NotFound, MemoryDisabled, and PolicyRefused with reasons, in which case the old version stays.
         """
@@ -154,6 +154,8 @@ class Steward:
             now=now,
         )
         proposed = self._decide(principal, candidate)
+        if proposed.outcome is Outcome.REVIEW:
+            return proposed
         if proposed.outcome is not Outcome.ACCEPT:
             reasons = list(proposed.reasons)
             raise PolicyRefused(
@@ -183,7 +185,7 @@ class Steward:
             connection.enter(owner)
             entries: list[Entry] = []
             if never_again and memory_id is not None:
-                entries.append(self._suppress_memory(connection, owner, memory_id))
+                entries += self._suppress_memory(connection, owner, memory_id)
             receipt = erasure.erase_memories(
                 connection,
                 owner,
@@ -199,7 +201,8 @@ class Steward:
         return receipt
 
     def suppress(self, principal: Principal, slot: Slot, key: Key | None = None) -> UUID:
-        """Never remember what fills ``slot`` again; the suppression's id. What is known of it stays until it is erased.
+        """Never remember what fills ``slot`` again; the suppression's id. What is known of it stays until it is erased,
+        what waits for a reviewer is taken back.
 
         Once for the same ``key``. Raises KeyReused.
         """
@@ -210,7 +213,8 @@ class Steward:
             if made is not None:
                 return made[0]
             suppressions.suppress(connection, principal, self._erasure_key, texts=(), slot=slot, id=id)
-            self._audit.append(connection, principal, [_about(principal, AuditAction.MEMORY_SUPPRESSED, slot=slot)])
+            suppressed = _about(principal, AuditAction.MEMORY_SUPPRESSED, slot=slot)
+            self._audit.append(connection, principal, [suppressed, *queue.take_back(connection, principal, slot=slot)])
         return id
 
     def lift(self, principal: Principal, id: UUID) -> None:
@@ -221,8 +225,8 @@ class Steward:
             lifted = _about(principal, AuditAction.SUPPRESSION_LIFTED, wish_id=str(id))
             self._audit.append(connection, principal, [lifted])
 
-    def _suppress_memory(self, connection: Connection, principal: Principal, memory_id: UUID) -> Entry:
-        """Never again what any version of a memory says; its audit row. Raises NotFound."""
+    def _suppress_memory(self, connection: Connection, principal: Principal, memory_id: UUID) -> list[Entry]:
+        """Never again what any version of a memory says; the audit rows. Raises NotFound."""
         subjects.lock(connection, principal)
         chapters = registry.history(connection, principal, memory_id)
         versions = [chapter.memory for chapter in chapters if chapter.memory.id == memory_id]
@@ -234,10 +238,11 @@ class Steward:
             texts=[version.text for version in versions] + [item.quote for item in newest.evidence],
             slot=newest.slot,
         )
-        return _about(principal, AuditAction.MEMORY_SUPPRESSED, memory_id=str(memory_id))
+        suppressed = _about(principal, AuditAction.MEMORY_SUPPRESSED, memory_id=str(memory_id))
+        return [suppressed, *(queue.take_back(connection, principal, slot=newest.slot) if newest.slot else ())]
 
     def set_consent(self, principal: Principal, consent: Consent) -> None:
-        """Record whether the caller wants to be remembered from now on."""
+        """Record whether the caller wants to be remembered from now on; if not, what waits is taken back."""
         with self._database.write(principal) as connection:
             before = subjects.lock(connection, principal).consent
             subjects.set_consent(connection, principal, consent)
@@ -249,7 +254,8 @@ class Steward:
                 entity_id=principal.subject_id,
                 details={"consent": consent.value},
             )
-            self._audit.append(connection, principal, [changed])
+            taken_back = queue.take_back(connection, principal, everything=True) if consent is Consent.WITHDRAWN else []
+            self._audit.append(connection, principal, [changed, *taken_back])
 
     def _decide(
         self,

@@ -59,7 +59,9 @@ def test_a_correction_that_waited_needs_the_authority_still(office: Office, lost
     policy = changed(decisions={"stated": "review"})
     administrator(office.service).put("/policy", content=policy, headers=YAML).raise_for_status()
     text = "We prefer answers in Portuguese."
-    assert office.boss.patch(f"/memories/{memory}", json={"text": text}).json()["reasons"] == ["needs_review"]
+    waits = office.boss.patch(f"/memories/{memory}", json={"text": text})
+    assert (waits.status_code, waits.json()["decision"], waits.json()["reasons"]) == (202, "review", ["needs_review"])
+    assert recalled(office.member) == [SAID]
     rita = reviewer(office.service)
     [waiting] = rita.get("/review/candidates").json()["items"]
     if lost:

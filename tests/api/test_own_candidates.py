@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ingatan.types import Role
 from tests.api.conftest import WORK, held, queued, reviewer
 from tests.serving import Service
 from tests.tables import Tables
@@ -65,3 +66,23 @@ def test_an_appeal_cannot_carry_something_else_in(governed: Service, tables: Tab
     answer = ana.post(f"/candidates/{id}/appeal", json={"text": "My wife has been ill since May."})
     assert answer.status_code == 409
     assert tables.about(["wife"]) == {}
+
+
+@pytest.mark.parametrize("by", ["page", "attribute", "chat"])
+def test_what_is_not_to_be_remembered_waits_no_longer(governed: Service, tables: Tables, by: str) -> None:
+    """Whoever wants to be forgotten, or an attribute of theirs, is not read by a reviewer meanwhile."""
+    ana, bea, rita = governed.client(), governed.client("bea"), reviewer(governed)
+    held(governed, ana, "I work at the harbour office.")
+    others = [held(governed, bea, "I work at the town hall.")]
+    if by == "page":
+        ana.put("/consent", json={"consent": "withdrawn"}).raise_for_status()
+    elif by == "attribute":
+        others.append(held(governed, ana, "I prefer tables."))
+        ana.post("/consent/never-again", json={"slot": "workplace"}).raise_for_status()
+    else:
+        governed.say(ana, "Never remember anything about me.")
+        governed.sweep(minutes=62)
+    assert {item["id"] for item in queued(rita)} == set(others)
+    assert tables.about(["harbour"]).keys() <= {"messages", "conversations"}
+    rows = governed.client("auditor", roles=[Role.AUDITOR]).get("/audit", params={"entity_type": "candidate"}).json()
+    assert [row["action"] for row in rows["items"]].count("candidate_withdrawn") == 1

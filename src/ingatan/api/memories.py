@@ -74,15 +74,22 @@ def versions(app: Running, caller: Reader, id: UUID) -> dict[str, Any]:
 
 
 @router.patch("/memories/{id}")
-def correct(app: Running, caller: Writer, id: UUID, body: MemoryChange) -> dict[str, Any]:
-    """Correct a memory: a new version, decided by the same policy; the old one is superseded."""
+def correct(app: Running, caller: Writer, id: UUID, body: MemoryChange, response: Response) -> dict[str, Any]:
+    """Correct a memory: a new version, decided by the same policy; the old one is superseded.
+
+    Where the policy wants a reviewer to see it, 202 and the proposal; until then the memory stays as it was.
+    """
     correction = Correction(
         text=body.text,
         importance=body.importance,
         expires_at=body.expires_at,
         clear_expiry="expires_at" in body.model_fields_set and body.expires_at is None,
     )
-    return answers.memory(app.steward.correct(caller, id, correction))
+    corrected = app.steward.correct(caller, id, correction)
+    if isinstance(corrected, Proposed):
+        response.status_code = 202
+        return answers.proposed(corrected)
+    return answers.memory(corrected)
 
 
 @router.delete("/memories/{id}")

@@ -24,7 +24,7 @@ from ingatan.console.visitors import Acts, Anyone, Visitor, Visits, person_of, v
 from ingatan.demo import people
 from ingatan.erasure import Receipt
 from ingatan.errors import BadRequest, Forbidden, IngatanError
-from ingatan.steward import Correction
+from ingatan.steward import Correction, Proposed
 from ingatan.types import Consent, MessageRole, Principal, new_id
 
 SAID_CHARS_MAX = 8_000
@@ -120,13 +120,18 @@ def correct(
     """Correct a memory; when it is not accepted, the page says why and keeps what was typed."""
     try:
         statement = bounded(text, "text", CORRECTION_CHARS_MAX)
-        pages.app.steward.correct(visitor.principal, memory, Correction(text=statement, importance=importance))
+        corrected = pages.app.steward.correct(
+            visitor.principal, memory, Correction(text=statement, importance=importance)
+        )
     except IngatanError as error:
         reasons = reasons_of(visitor, error)
         failed = Outcome(
             alert=sentence(visitor.labels, error), status=error.status, memory_id=memory, text=text, reasons=reasons
         )
         return pages.first(visitor, conversation_id=shown, outcome=failed)
+    if isinstance(corrected, Proposed):
+        waits = Outcome(alert=visitor.labels("memories.correction_waits"), status=202)
+        return pages.first(visitor, conversation_id=shown, outcome=waits)
     return back(shown, f"memory-{memory}")
 
 

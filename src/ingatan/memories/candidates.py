@@ -17,7 +17,7 @@ from ingatan import erasure, subjects, suppressions
 from ingatan.audit import AuditAction, Entry
 from ingatan.embeddings import NO_VECTORS, Vectors
 from ingatan.languages.detect import language_of
-from ingatan.memories import decisions, policy, registry
+from ingatan.memories import decisions, policy, queue, registry
 from ingatan.memories.assessment import Assessment, assess
 from ingatan.memories.decision_context import PolicyContext
 from ingatan.memories.held import held, waits
@@ -32,6 +32,7 @@ from ingatan.types import (
     MemoryStatus,
     Operation,
     Outcome,
+    Principal,
     Reason,
     new_id,
 )
@@ -155,7 +156,7 @@ class _Accepted:
 def _close(connection: Connection, standing: Standing, accepted: _Accepted) -> list[Entry]:
     """Retire what the decision closes; where it asks so, that is never remembered again."""
     candidate = accepted.candidate
-    entries = [_suppress(connection, standing, accepted)] if candidate.never_again else []
+    entries = _suppress(connection, standing, accepted) if candidate.never_again else []
     status = MemoryStatus.DELETED if candidate.operation is Operation.DELETE else MemoryStatus.SUPERSEDED
     for id in accepted.decision.closes:
         if registry.retire(connection, standing.principal, id, status, candidate_id=accepted.id):
@@ -163,28 +164,29 @@ def _close(connection: Connection, standing: Standing, accepted: _Accepted) -> l
     return entries
 
 
-def _suppress(connection: Connection, standing: Standing, accepted: _Accepted) -> Entry:
-    """Never again: what is closed by it and the words themselves, the whole attribute they name, or everything."""
-    principal, candidate, key = standing.principal, accepted.candidate, standing.terms.erasure_key
+def _suppress(connection: Connection, standing: Standing, accepted: _Accepted) -> list[Entry]:
+    """Never again: what is closed by it and the words themselves, the whole attribute they name, or everything.
+
+    What waits for a reviewer and would be that is taken back.
+    """
+    owner, candidate, key = standing.principal, accepted.candidate, standing.terms.erasure_key
     if candidate.slot is None and policy.concerns_everything(candidate):
-        subjects.set_consent(connection, principal, Consent.WITHDRAWN)
-        return Entry(
-            action=AuditAction.CONSENT_CHANGED,
-            entity_type="subject",
-            entity_id=principal.subject_id,
-            details={"consent": Consent.WITHDRAWN.value, "candidate_id": str(accepted.id)},
-        )
+        subjects.set_consent(connection, owner, Consent.WITHDRAWN)
+        withdrawn = _of_person(AuditAction.CONSENT_CHANGED, accepted, owner, consent=Consent.WITHDRAWN.value)
+        return [withdrawn, *queue.take_back(connection, owner, everything=True)]
+    suppressed = _of_person(AuditAction.MEMORY_SUPPRESSED, accepted, owner, slot=candidate.slot)
     if candidate.slot is not None:
-        suppressions.suppress(connection, principal, key, texts=(), slot=candidate.slot)
-    else:
-        texts = [candidate.text, *(memory.text for memory in accepted.closing)]
-        suppressions.suppress(connection, principal, key, texts=texts, slot=None)
-    return Entry(
-        action=AuditAction.MEMORY_SUPPRESSED,
-        entity_type="subject",
-        entity_id=principal.subject_id,
-        details={"candidate_id": str(accepted.id), "slot": candidate.slot},
-    )
+        suppressions.suppress(connection, owner, key, texts=(), slot=candidate.slot)
+        return [suppressed, *queue.take_back(connection, owner, slot=candidate.slot)]
+    texts = [candidate.text, *(memory.text for memory in accepted.closing)]
+    suppressions.suppress(connection, owner, key, texts=texts, slot=None)
+    marks = erasure.marks(key, owner.subject_id, texts=texts, slot=None, turns=())
+    return [suppressed, *queue.take_back(connection, owner, marks=marks)]
+
+
+def _of_person(action: AuditAction, accepted: _Accepted, owner: Principal, **details: str | None) -> Entry:
+    told = {"candidate_id": str(accepted.id), **details}
+    return Entry(action=action, entity_type="subject", entity_id=owner.subject_id, details=told)
 
 
 def _reinforce(connection: Connection, standing: Standing, accepted: _Accepted, memory_id: UUID) -> Entry:

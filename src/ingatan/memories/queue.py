@@ -6,11 +6,13 @@ Functions take a connection: the reviewer's in the power ``review``, the person'
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from ingatan.audit import AuditAction, Entry
 from ingatan.errors import Conflict, NotFound
 from ingatan.memories.decisions import Judgement, State
 from ingatan.memories.held import Held, restored
@@ -230,6 +232,29 @@ def withdraw(connection: Connection, person: Principal, id: UUID) -> None:
     """Take back what waits; nothing of it stays. Raises Conflict where it does not wait."""
     if not connection.run("review.withdraw", tenant_id=person.tenant_id, subject_id=person.subject_id, id=id):
         raise Conflict("This does not wait for a reviewer; there is nothing to take back.", code="not_open")
+
+
+def take_back(
+    connection: Connection,
+    owner: Principal,
+    *,
+    everything: bool = False,
+    slot: str | None = None,
+    marks: Iterable[bytes] = (),
+) -> list[Entry]:
+    """Take back what waits about the owner and is not to be remembered; the audit rows. Nothing of it stays.
+
+    What would fill ``slot`` or bears one of ``marks``, or ``everything``.
+    """
+    taken = connection.all(
+        "review.take_back",
+        tenant_id=owner.tenant_id,
+        subject_id=owner.subject_id,
+        everything=everything,
+        slot=slot,
+        marks=[mark.hex() for mark in marks],
+    )
+    return [Entry(action=AuditAction.CANDIDATE_WITHDRAWN, entity_type="candidate", entity_id=row.id) for row in taken]
 
 
 def appeal(connection: Connection, person: Principal, id: UUID, note: str | None) -> None:

@@ -50,6 +50,16 @@ set state = 'withdrawn', payload = null, appeal_note = null, proposed_reasons = 
     decision = 'reject', reasons = '{withdrawn}'
 where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and id = %(id)s and state = 'open';
 
+-- name: review.take_back
+-- Take back all that waits about somebody, or only what would fill a slot or bears one of some marks (hex); nothing of
+-- what was proposed stays. The ids.
+update candidates
+set state = 'withdrawn', payload = null, appeal_note = null, proposed_reasons = coalesce(proposed_reasons, reasons),
+    decision = 'reject', reasons = '{withdrawn}'
+where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s and state = 'open'
+  and (%(everything)s or payload -> 'candidate' ->> 'slot' = %(slot)s or payload -> 'marks' ?| %(marks)s)
+returning id;
+
 -- name: review.appeal
 -- Its person asks for a reviewer's look at what waits.
 update candidates set appealed_at = now(), appeal_note = %(note)s
