@@ -18,6 +18,7 @@ from ingatan.access import Action
 from ingatan.console.sessions import COOKIE
 from ingatan.storage import embedded
 from ingatan.types import Role
+from tests.api.test_policy import YAML, administrator, changed
 from tests.serving import Service, serving
 
 FORMS = sorted({path for method, path, _ in console.actions() if method == "POST"})
@@ -255,6 +256,19 @@ def test_a_refused_correction_says_why_and_keeps_the_memory(service: Service) ->
     refused = visit.send("/console/correct", memory=id, text="I was diagnosed with diabetes.")
     assert refused.status_code == 422
     assert "Health is never remembered." in refused.text
+    assert "I work at the port of Sabang" in visit.open()
+
+
+def test_a_correction_that_waits_for_a_reviewer_says_so(service: Service) -> None:
+    visit = Visit(service)
+    visit.send("/console/say", text=WORK)
+    service.sweep()
+    [id] = visit.memory_ids()
+    policy = changed(decisions={"stated": "review"})
+    administrator(service).put("/policy", content=policy, headers=YAML).raise_for_status()
+    waits = visit.send("/console/correct", memory=id, text="I work at the port of Malahayati.")
+    assert waits.status_code == 202
+    assert "The correction waits for a reviewer" in waits.text
     assert "I work at the port of Sabang" in visit.open()
 
 
