@@ -17,6 +17,7 @@ from ingatan import signed_events
 from ingatan.identity import SENTINEL_SUBJECT, tenant_uuid
 from ingatan.types import Role
 from tests.api.desk import HAPPENED, Desk, recalled
+from tests.api.test_policy import YAML, administrator, changed
 from tests.signing import Signer
 
 
@@ -223,3 +224,12 @@ def test_the_example_of_the_page_runs(desk: Desk) -> None:
     code = Path(str(signed_events.__file__)).read_text(encoding="utf-8")
     for reason in set(re.findall(r'refused\("(\w+)"\)', code)) - {"issuer", "source_signs_nothing"}:
         assert f"`{reason}`" in page, reason
+
+
+def test_a_service_brings_as_much_as_its_source_may(desk: Desk) -> None:
+    """The service is the source's hand: what it brings is of the source's share, not of its own."""
+    rates = {"actor_per_hour": 1, "subject_per_hour": 9, "source_per_hour": 3}
+    administrator(desk.service).put("/policy", content=changed(rates=rates), headers=YAML).raise_for_status()
+    for n in range(3):
+        assert desk.send(desk.event(text=f"Case {n} was escalated to engineering.")).status_code == 201
+    assert desk.reason(desk.event(text="Case 4 was escalated to engineering.")) == "rate_limited"

@@ -98,7 +98,7 @@ class Review(Part):
 
 
 class Rates(Part):
-    """How many candidates an hour one writer, one subject and one source may bring."""
+    """How many candidates an hour may come of one writer by no source, about one subject, and by one source."""
 
     actor_per_hour: Count
     subject_per_hour: Count

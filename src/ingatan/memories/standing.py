@@ -132,8 +132,11 @@ class Standing:
 
     @property
     def writer_has_had_their_share(self) -> bool:
-        """Whether the writer brought as many candidates within RATE_WINDOW as the policy lets them."""
-        return self.brought.by_writer + self.settled >= self.document.rates.actor_per_hour
+        """Whether the writer brought as many candidates within RATE_WINDOW as the policy lets them.
+
+        What comes by a source is of the source's share alone.
+        """
+        return self._source is None and self.brought.by_writer + self.settled >= self.document.rates.actor_per_hour
 
     def _rate_limited(self, candidate: Candidate) -> bool:
         """Whether too many came lately; what a reviewer approved, and what asks to forget, is not held up."""

@@ -158,7 +158,8 @@ language sql stable security definer set search_path = pg_catalog, public, pg_te
 as $$
     select w.n + e.by_writer, s.n + e.by_subject, o.n, w.oldest_at
     from (select count(*)::integer as n, min(c.created_at) as oldest_at from candidates c
-          where c.tenant_id = ingatan_tenant() and c.writer_id = writer and c.created_at > moment) w,
+          where c.tenant_id = ingatan_tenant() and c.writer_id = writer and c.source_id is null
+            and c.created_at > moment) w,
          (select count(*)::integer as n from candidates c
           where c.tenant_id = ingatan_tenant() and c.subject_id = subject and c.created_at > moment
             and (c.writer_id = subject) = (writer = subject)) s,
@@ -170,4 +171,35 @@ as $$
                  ), 0)::integer as by_subject
           from erasures r
           where r.tenant_id = ingatan_tenant() and r.brought > 0 and r.at > moment) e
+$$;
+
+-- What a service brings for a source counts as the source's, whose share is the larger; its own is what it brings itself.
+create or replace function ingatan_unusual(moment timestamptz, actors integer, subjects integer, sources integer,
+                                           changes integer, contradictions integer, people integer)
+    returns table (kind text, key uuid, n integer)
+language sql stable security definer set search_path = pg_catalog, public, pg_temp
+as $$
+    with lately as materialized (
+        select c.writer_id, c.subject_id, c.source_id, c.decision, c.reasons, c.memory_id,
+               c.created_at > moment - interval '1 hour' as this_hour
+        from candidates c
+        where c.tenant_id = ingatan_tenant() and c.created_at > moment - interval '1 day' and ingatan_power() = 'job'
+    )
+    select 'actor_volume', l.writer_id, count(*)::integer from lately l
+    where l.this_hour and l.source_id is null group by 2 having count(*) >= actors
+    union all
+    select 'subject_volume', l.subject_id, count(*)::integer from lately l where l.this_hour
+    group by 2 having count(*) >= subjects
+    union all
+    select 'source_volume', l.source_id, count(*)::integer from lately l where l.this_hour and l.source_id is not null
+    group by 2 having count(*) >= sources
+    union all
+    select 'churn', l.subject_id, count(*)::integer from lately l
+    where l.decision = 'accept' and not l.reasons && '{duplicate,renewed}' group by 2 having count(*) >= changes
+    union all
+    select 'contradictions', l.subject_id, count(*)::integer from lately l
+    where l.reasons && '{contradiction,conflict}' group by 2 having count(*) >= contradictions
+    union all
+    select 'source_spread', l.source_id, count(distinct l.subject_id)::integer from lately l
+    where l.source_id is not null group by 2 having count(distinct l.subject_id) >= people
 $$;
