@@ -130,7 +130,7 @@ def test_sources_are_the_administrators(house: House) -> None:
 
 
 def test_a_document_waits_for_a_reviewer_and_is_the_organisations(house: House) -> None:
-    source = house.source("document", scopes=["organisation"])
+    source = house.source("document")  # by itself about the organisation
     said = "The port opens at nine."
     fields: dict[str, Any] = {"type": "knowledge", "scope": "organisation", "kind": "document", "subject_id": None}
     answer = house.bring(source, said, **fields).json()

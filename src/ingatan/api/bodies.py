@@ -265,7 +265,7 @@ class NewSource(Body):
     writer_id: UUID | None = None
     keys: dict[str, Any] | None = None
     types: Annotated[list[Kind], Field(min_length=1)] = []
-    scopes: Annotated[list[Scope], Field(min_length=1)] = [Scope.USER]
+    scopes: Annotated[list[Scope], Field(min_length=1)] = []
     purposes: Annotated[list[Annotated[str, Field(pattern=PURPOSE)]], Field(max_length=20)] = []
 
     @model_validator(mode="after")

@@ -17,7 +17,7 @@ from ingatan.api.page import Limit, Page
 from ingatan.audit import AuditAction, Entry
 from ingatan.sources import Kind, Source, Withdrawn
 from ingatan.storage.database import Power
-from ingatan.types import MemoryType, Principal, Role, Trust, new_id
+from ingatan.types import MemoryType, Principal, Role, Scope, Trust, new_id
 
 router = APIRouter(tags=["sources"])
 Reader = Annotated[Principal, Depends(needs(Action.SOURCE_READ))]
@@ -29,7 +29,8 @@ TYPES = {
     Kind.DOCUMENT: (MemoryType.KNOWLEDGE,),
     Kind.EXTERNAL: (MemoryType.PREFERENCE, MemoryType.FACT),
 }
-"""What each kind of source may write where nothing narrower was said."""
+SCOPES = {Kind.EVENT: (Scope.USER,), Kind.DOCUMENT: (Scope.ORGANISATION,), Kind.EXTERNAL: (Scope.USER,)}
+"""What each kind of source may write, and about whom, where nothing else was said."""
 
 
 @router.post("/sources", status_code=201)
@@ -43,7 +44,7 @@ def register(app: Running, caller: Writer, body: NewSource, key: IdempotencyKey 
         keys=sources.public_keys(body.keys) if body.keys is not None else None,
         trust=TRUST[body.kind],
         types=tuple(body.types) or TYPES[body.kind],
-        scopes=tuple(body.scopes),
+        scopes=tuple(body.scopes) or SCOPES[body.kind],
         purposes=tuple(body.purposes),
     )
     claim = idempotency.key_for("POST /sources", key, body.model_dump(mode="json"))
