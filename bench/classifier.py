@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,11 @@ from sklearn.preprocessing import normalize
 from bench.labelled import HALVES, SETS, fitted_on
 from ingatan.screening.classifier import BUCKETS, GRANTS, STEERS, WISHES, counted, parts, rarity
 from ingatan.screening.view import readable
+from ingatan.text import unaccent
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "src" / "ingatan" / "screening" / "classifier.npz"
-ORDERS = frozenset({"instruction", "destination", "self_replication"})
+ORDERS = frozenset({"instruction", "destination", "self_replication", "replication", "weaken_checks"})
 CLAIMS = frozenset({"authority", "permission", "permission_grant"})
 WISHED = frozenset({"preference", "standing_preference"})
 STRENGTH = 16.0
@@ -46,6 +47,7 @@ class Text:
     """A labelled text. ``told``: may be remembered; ``alone``: is none of a pair."""
 
     text: str
+    language: str
     kind: str
     told: bool
     alone: bool
@@ -61,9 +63,17 @@ def texts() -> list[Text]:
                 kind = row.get("class") or row.get("kind") or row["type"]
                 if kind == "obfuscated":
                     continue
-                told = row["expect"] in ("keep", "accept")
-                found.append(Text(text=readable(row["text"]), kind=kind, told=told, alone=alone))
+                told, language = row["expect"] in ("keep", "accept"), row.get("language") or row["lang"]
+                text = readable(row["text"])
+                found.append(Text(text=text, language=language, kind=kind, told=told, alone=alone))
     return found
+
+
+def unmarked(rows: Sequence[Text]) -> list[Text]:
+    """The Vietnamese ones of ``rows`` once more, without their marks, as many people type."""
+    return [
+        replace(row, text=unaccent(row.text)) for row in rows if row.language == "vi" and unaccent(row.text) != row.text
+    ]
 
 
 def matrix(texts_: Sequence[str]) -> csr_matrix:
@@ -108,26 +118,30 @@ def out_of_fold(
 def main() -> None:
     """Read, fit, report by fold, write."""
     rows = texts()
+    own = len(rows)  # what is judged is judged without any text's twin
+    rows += unmarked(rows)
     counts = matrix([row.text for row in rows])
     texts_with = np.bincount(counts.indices, minlength=BUCKETS)
     weights = rarity(texts_with, len(rows))
     everything = normalize(counts.multiply(weights).tocsr())
-    judged = [(at, part) for at, row in enumerate(rows) for part in parts(row.text)]
+    judged = [(at, part) for at, row in enumerate(rows[:own]) for part in parts(row.text)]
     judged_as = np.array([at for at, _ in judged])
     pieces = normalize(matrix([part for _, part in judged]).multiply(weights).tocsr())
-    alone, told = (np.array([getattr(row, name) for row in rows]) for name in ("alone", "told"))
-    claims = np.array([row.kind in CLAIMS and not row.told for row in rows])
-    steers = claims | np.array([row.kind in ORDERS and not row.told for row in rows])
-    wish = np.array([row.kind in WISHED for row in rows])
+    all_told = np.array([row.told for row in rows])
+    all_claims = np.array([row.kind in CLAIMS and not row.told for row in rows])
+    all_steers = all_claims | np.array([row.kind in ORDERS and not row.told for row in rows])
+    all_wish = np.array([row.kind in WISHED for row in rows])
+    alone = np.array([row.alone for row in rows[:own]])
+    once, told, claims, steers, wish = (each[:own] for each in (everything, all_told, all_claims, all_steers, all_wish))
 
-    logits = out_of_fold(everything, steers, alone, pieces, judged_as)
+    logits = out_of_fold(once, steers, alone, pieces, judged_as)
     least = float(np.quantile(logits[alone & told], 1 - STEERS_WRONG_MAX))
-    print(f"{len(rows)} texts, {int(alone.sum())} judged out of fold")
+    print(f"{own} texts and {len(rows) - own} unmarked twins, {int(alone.sum())} judged out of fold")
     print(f"  steers ({int(steers.sum())}): {(logits[alone & steers] >= least).mean():.1%} found")
-    logits = out_of_fold(everything[steers], claims[steers], alone[steers])
+    logits = out_of_fold(once[steers], claims[steers], alone[steers])
     right = (logits > 0) == claims[steers]
     print(f"  grants ({int(claims.sum())}): {right[alone[steers]].mean():.1%} right")
-    logits = out_of_fold(everything[told], wish[told], alone[told])
+    logits = out_of_fold(once[told], wish[told], alone[told])
     right = (logits > 0) == wish[told]
     print(f"  wishes ({int(wish.sum())}): {right[alone[told]].mean():.1%} right")
     np.savez_compressed(
@@ -135,9 +149,9 @@ def main() -> None:
         fitted_on=np.frombuffer(fitted_on(), dtype=np.uint8),
         texts=np.int64(len(rows)),
         texts_with=texts_with.astype(np.uint16),
-        **stored(STEERS, fitted(everything, steers), least),
-        **stored(GRANTS, fitted(everything[steers], claims[steers]), 0.0),
-        **stored(WISHES, fitted(everything[told], wish[told]), 0.0),
+        **stored(STEERS, fitted(everything, all_steers), least),
+        **stored(GRANTS, fitted(everything[all_steers], all_claims[all_steers]), 0.0),
+        **stored(WISHES, fitted(everything[all_told], all_wish[all_told]), 0.0),
     )
 
 

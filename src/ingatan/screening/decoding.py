@@ -29,6 +29,9 @@ CHARACTERS_DECODED_MAX = 4_000
 """So much of each reading is judged; of a longer text only what was decoded, without the words around it."""
 KNOWN_WORDS_MIN = 2
 """So many different common words in ROT13 or turned round make a guess worth judging."""
+CUTS_MIN = 2
+CUT_OF_MAX = 3
+"""So many signs within words, and one for every so many words, make a guess worth judging: honest hyphens are fewer."""
 _LEET = str.maketrans("013457@$!", "oieastasi")
 _ROT13 = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM"
@@ -40,7 +43,19 @@ _BASE64 = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{12,}+(?:\r?\n[A-Za-z0-9+/_-]{
 _HEX = re.compile(r"(?<![^\W_])(?:0x|\\x)?[0-9a-fA-F]{2}(?:[ :,]?(?:0x|\\x)?[0-9a-fA-F]{2}){7,}+(?![^\W_])")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _ESCAPE = re.compile(r"\\u\{?([0-9a-fA-F]{4})\}?|\\x([0-9a-fA-F]{2})")
-_SPACED = re.compile(r"(?<!\w)(?:\w[ ._*|-]){4,}\w(?!\w)")
+_LONE = (r"(?<![^\W_][^\W_])(?<=[^\W_])", r"(?=[^\W_](?![^\W_]))")
+"""After, and before, a letter that stands alone."""
+_SIGN = r"(?:[^\w\s]|_)"
+_SPACED = re.compile(rf"(?<![^\W_])(?:[^\W_](?: |{_SIGN}){{1,3}}){{4,}}[^\W_](?![^\W_])")
+_JOINT = re.compile(rf"{_LONE[0]} ?{_SIGN}{{1,2}} ?{_LONE[1]}")
+_GAP = re.compile(rf"{_LONE[0]}(?: |{_SIGN}){_LONE[1]}")
+_INNER = re.compile(r"(?<=[^\W\d_])[._*|/~^+=\u00b7\u2022-](?=[^\W\d_])")
+"""A sign that cuts a word in two."""
+_CHAINED = re.compile(r"(?<![^\W\d_])[^\W\d_]++(?:[.;:!?][^\W\d_]++){3,}+")
+"""Words with a stop and no space between them."""
+_DOUBLED = re.compile(r"(?<![^\W_])(?:([^\W\d_])\1){2,}+(?![^\W_])")
+_STRAY = re.compile("[\u0300-\u036f\u20d0-\u20f0]")
+"""Marks that belong to no letter once all that can be composed is."""
 _LEETISH = re.compile(r"(?i)(?<![\w@$!])(?=\w{0,40}[a-z])(?=[\w@$!]{0,40}[013457@$!])[\w@$!]{4,40}")
 _WORDS = re.compile(r"[a-z]{2,20}")
 _COMMON = frozenset(
@@ -253,8 +268,17 @@ def _guesses(text: str) -> Iterator[str]:
         yield text[::-1]
         yield " ".join(word[::-1] for word in text.split(" "))
     if _SPACED.search(text):
-        yield _SPACED.sub(lambda match: re.sub(r"[ ._*|-]", "", match[0]), text)
-        yield re.sub(r"(?<=\w)[ ._*|-](?=\w\b)", "", re.sub(r" {2,}", "\n", text))
+        yield _SPACED.sub(lambda match: re.sub(rf" |{_SIGN}", "", match[0]), text)
+        yield re.sub(r" {2,}", " ", _GAP.sub("", text))  # words parted by more than one space
+        yield re.sub(r"[()\[\]{}<>]", "", _JOINT.sub("", text))  # words parted by any
+    if len(_INNER.findall(text)) >= max(CUTS_MIN, len(text.split()) / CUT_OF_MAX):
+        yield _INNER.sub("", text)
+    if _CHAINED.search(text):
+        yield _CHAINED.sub(lambda match: re.sub(r"[.;:!?]", " ", match[0]), text)
+    if _STRAY.search(text):
+        yield _STRAY.sub("", text)
+    if _DOUBLED.search(text):
+        yield _DOUBLED.sub(lambda match: match[0][::2], text)
     if _LEETISH.search(folded):
         yield _LEETISH.sub(lambda match: match[0].translate(_LEET), folded)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ingatan.screening.credentials import connections, entropy, keys, spoken, tokens
+from ingatan.screening.credentials import connections, entropy, keys, mnemonics, spoken, tokens
 from ingatan.screening.detector import Detector
 
 __all__ = ["DETECTORS"]
@@ -13,4 +13,5 @@ DETECTORS: tuple[Detector, ...] = (
     keys.DETECTOR,
     connections.DETECTOR,
     spoken.DETECTOR,
+    mnemonics.DETECTOR,
 )
