@@ -46,7 +46,7 @@ def _named() -> re.Pattern[str]:
     )
     return re.compile(
         rf"(?<!\w){title}\.? {name}(?: {name}){{0,3}},? (?:\w+ ){{0,5}}?{verb}\b"
-        rf"|(?:^|[.!?:;\n]\s{0, 9}|\b(?:that|bahwa|kalau|rằng|remember|note|ingat|catat|colleague"
+        rf"|(?:^|[.!?:;\n]\s{{0,9}}|\b(?:that|bahwa|kalau|rằng|remember|note|ingat|catat|colleague"
         rf"|teman)[,:]? ){name}(?: {name}){{0,3}} (?:(?:always|never|usually|often|also|really|only"
         rf"|just) )?{plain_verb}\b"
         r"|(?:^|[.!?:;,\n]\s{0,9}|\b(?:that|bahwa|rằng) )"
