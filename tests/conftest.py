@@ -17,6 +17,7 @@ from hypothesis import settings
 from ingatan.storage import embedded, queries
 from ingatan.storage.database import Database
 from ingatan.storage.migrate import migrate
+from ingatan.storage.server import configuration
 from ingatan.types import Principal, new_id
 from tests.serving import Service, serving
 
@@ -73,8 +74,13 @@ class Principals:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[embedded.EmbeddedServer]:
-    """A server with a template database that the real migrations built."""
-    with embedded.start(tmp_path_factory.mktemp("server")) as running:
+    """A server with a template database that the real migrations built. It waits for no disk: no test cuts the power,
+    and what must outlive a killed server is tested on servers as they ship."""
+    quick = {"fsync": "off", "full_page_writes": "off"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(embedded, "configuration", lambda *where: configuration(*where) | quick)
+        running = embedded.start(tmp_path_factory.mktemp("server"))
+    with running:
         running.create_database(TEMPLATE)
         migrate(running.url(embedded.OWNER, TEMPLATE))
         yield running

@@ -12,6 +12,7 @@ import pytest
 from ingatan.storage import embedded
 from ingatan.types import Role
 from tests.api.conftest import KEPT, TEA, WORK, held, proposed, queued, reviewer
+from tests.api.test_policy import YAML, administrator, changed
 from tests.serving import Service, serving
 from tests.tables import Tables
 
@@ -176,9 +177,10 @@ def test_approvals_race_an_erasure_and_nothing_erased_is_there_afterwards(govern
 def test_what_is_no_longer_allowed_ends_as_rejected(governed: Service) -> None:
     ana, rita = governed.client(), reviewer(governed)
     id = held(governed, ana, WORK)
-    ana.put("/consent", json={"consent": "withdrawn"}).raise_for_status()
+    nobodys = {"fact": {"benefit": "None here.", "scopes": ["account"], "purposes": ["assistance"]}}
+    administrator(governed).put("/policy", content=changed(types=nobodys), headers=YAML).raise_for_status()
     done = rita.post(f"/review/candidates/{id}/approve").raise_for_status().json()
-    assert (done["decision"], done["reasons"], done["memory_id"]) == ("reject", ["no_consent"], None)
+    assert (done["decision"], done["reasons"], done["memory_id"]) == ("reject", ["scope_not_allowed"], None)
     assert governed.remembered(ana) == []
     assert queued(rita) == []
 
