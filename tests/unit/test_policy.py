@@ -297,3 +297,15 @@ def test_a_law_that_is_asked_about_again_and_again_is_a_subject_and_no_claim() -
     forbids = ("Qanun 11 forbids nets, right?", "So Qanun 11 forbids nets?")
     decision = returning("Qanun 11 forbids nets", *forbids, quote="Qanun 11 forbids nets")
     assert decision.outcome is Outcome.REJECT
+
+
+@pytest.mark.parametrize(
+    ("approved", "days", "over"), [(False, 89, False), (False, 91, True), (True, 91, False), (True, 366, True)]
+)
+def test_what_is_past_its_lifetime_is_refused(*, approved: bool, days: int, over: bool) -> None:
+    """Told, an event lasts 90 days; vouched for by a reviewer, 365."""
+    happened = NOW - timedelta(days=days)
+    said = turn("I called about order 12 last week.", said_at=happened)
+    quote = "I called about order 12 last week"
+    told = run(said, quote=quote, type=MemoryType.EPISODE, effective_at=happened, approved=approved)
+    assert (told.reasons == (Reason.PAST_RETENTION,)) is over, told

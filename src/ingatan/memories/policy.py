@@ -91,7 +91,8 @@ def _decide(candidate: Candidate, context: PolicyContext, assessment: Assessment
         return permission.set_aside(grounding.text, assessed.refused, context)
     if candidate.importance < context.limits.min_importance:
         return _reject(Reason.LOW_IMPORTANCE)
-    ends = context.document.expires_at(candidate, carried(candidate, approved=False, lineage=None))
+    trust = carried(candidate, approved=context.approved, lineage=context.lineage)
+    ends = context.document.expires_at(candidate, trust)
     if ends is not None and ends <= context.now:
         return _reject(Reason.PAST_RETENTION)  # it would be stored as expired and never be seen
     candidate = _as_stored(candidate, grounding)
