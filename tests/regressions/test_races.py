@@ -1,12 +1,15 @@
-"""B02, F01: the same write at the same moment, and chains under parallel acts."""
+"""B02, F01: the same write at the same moment, and chains under parallel acts; who waits for whom."""
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+from ingatan import subjects
 from ingatan.types import Role
+from tests.api.test_workspaces import PEOPLE, conversation, person, workspace
 from tests.serving import Service
 
+WAIT_SECONDS = 20.0
 BODY = {"text": "I prefer tea over coffee.", "type": "preference", "source": {"kind": "self"}}
 
 
@@ -45,3 +48,17 @@ def test_f01_the_chain_does_not_fork_under_parallel_acts(service: Service) -> No
     found = auditor.get("/audit/verify").json()
     assert found["sound"] is True
     assert found["rows"] == 60
+
+
+def test_f01_appending_waits_for_nobody_who_changes_the_askers_row(service: Service) -> None:
+    """An append holds the conversation, which a sweep's commit takes after the askers' rows: waiting would deadlock."""
+    ana, bea = person(service, "ana"), person(service, "bea")
+    id = conversation(ana, workspace(ana, "bea"))
+    turn = {"messages": [{"role": "user", "content": "Where is berth four?"}]}
+    asker = service.principal(PEOPLE["bea"])
+    assert bea.post(f"/conversations/{id}/messages", json=turn).status_code == 201
+    with ThreadPoolExecutor(1) as pool, service.app.database.write(asker) as connection:
+        subjects.lock(connection, asker)
+        subjects.raise_epoch(connection, asker)
+        appended = pool.submit(bea.post, f"/conversations/{id}/messages", json=turn)
+        assert appended.result(WAIT_SECONDS).status_code == 201

@@ -1,10 +1,13 @@
 -- name: subjects.register_tenant
--- The tenant exists; its name is whatever identified it first.
-insert into tenants (id, name) values (%(tenant_id)s, %(name)s) on conflict do nothing;
+-- The tenant exists; its name is whatever identified it first. An insert that meets a row being changed waits for it, so
+-- none is tried where a row is seen: whoever registers may hold what the changer waits for.
+insert into tenants (id, name) select %(tenant_id)s, %(name)s
+where not exists (select from tenants where id = %(tenant_id)s) on conflict do nothing;
 
 -- name: subjects.register
--- The person has a lock row.
-insert into subjects (tenant_id, id) values (%(tenant_id)s, %(subject_id)s) on conflict do nothing;
+-- The person has a lock row; waits for nobody who changes it, as subjects.register_tenant.
+insert into subjects (tenant_id, id) select %(tenant_id)s, %(subject_id)s
+where not exists (select from subjects where tenant_id = %(tenant_id)s and id = %(subject_id)s) on conflict do nothing;
 
 -- name: subjects.lock
 -- The person's row, locked until the transaction ends: everything written about them goes one after the other.

@@ -162,13 +162,21 @@ where tenant_id = %(tenant_id)s and subject_id = %(subject_id)s
   and (%(conversation_id)s::uuid is null or conversation_id = %(conversation_id)s);
 
 -- name: sweep.skip_conversations
--- After an erasure: conversations in which nobody else asked wait no longer. A null conversation means all.
+-- After an erasure: conversations in which nobody else asked wait no longer. A null conversation means all. Rows are
+-- locked in the order in which an append takes them.
+with pending as materialized (
+    select s.conversation_id, s.lane from sweep_state s
+    where s.tenant_id = %(tenant_id)s and s.subject_id = %(subject_id)s
+      and (%(conversation_id)s::uuid is null or s.conversation_id = %(conversation_id)s)
+      and not exists (
+          select from conversation_askers a
+          where a.tenant_id = s.tenant_id and a.conversation_id = s.conversation_id and a.subject_id <> %(subject_id)s)
+    order by s.conversation_id, s.lane
+    for no key update
+)
 update sweep_state s set done_seq = last_seq, attempts = 0, lease_until = null, fence = fence + 1
-where s.tenant_id = %(tenant_id)s and s.subject_id = %(subject_id)s
-  and (%(conversation_id)s::uuid is null or s.conversation_id = %(conversation_id)s)
-  and not exists (
-      select from conversation_askers a
-      where a.tenant_id = s.tenant_id and a.conversation_id = s.conversation_id and a.subject_id <> %(subject_id)s);
+from pending p
+where s.tenant_id = %(tenant_id)s and s.conversation_id = p.conversation_id and s.lane = p.lane;
 
 -- name: sweep.forget_abandoned_of
 -- After an erasure: abandoned spans of conversations in which nobody else asked cannot be queued again. A null
