@@ -84,6 +84,19 @@ def require_admin(connection: Connection, principal: Principal, id: UUID) -> Non
         raise Forbidden("Only an administrator of this account may do this. Ask one of them.")
 
 
+def speaking_for(connection: Connection, principal: Principal, account_id: UUID | None) -> Principal:
+    """Whose candidates the caller asks after: their own, or those about an account, whose scope is then entered.
+
+    Raises NotFound for who is no member of the account, Forbidden for a member without authority in it.
+    """
+    if account_id is None:
+        return principal
+    require_admin(connection, principal, account_id)
+    found = owner(principal, account_id)
+    connection.enter(found)
+    return found
+
+
 def members(connection: Connection, principal: Principal, id: UUID, *, after: UUID | None, limit: int) -> list[Member]:
     """Up to ``limit`` members in order of their ids, after ``after``. Raises NotFound."""
     get(connection, principal, id)

@@ -1,6 +1,7 @@
 """Appeals: what people do about candidates of their own that wait or were refused: take back, ask for another look.
 
-What was refused kept no text, so its person sends it again; no reviewer is asked about what is never remembered.
+What was refused kept no text, so its person sends it again; no reviewer is asked about what is never remembered. For an
+account its administrators do so about what waits.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from ingatan import subjects
+from ingatan import accounts, subjects
 from ingatan.audit import Audit, AuditAction, Entry
 from ingatan.errors import Conflict, PolicyRefused
 from ingatan.memories import candidates, decisions, proposals, queue
@@ -33,31 +34,50 @@ class Appeals:
         self._audit = audit
         self._terms = terms
 
-    def withdraw(self, person: Principal, id: UUID) -> None:
-        """Take back what waits about oneself; nothing of it stays. Raises NotFound and Conflict."""
+    def withdraw(self, person: Principal, id: UUID, *, account_id: UUID | None = None) -> None:
+        """Take back what waits about oneself, or about an account; nothing of it stays.
+
+        Raises NotFound, Conflict, and Forbidden to a member of the account without authority in it.
+        """
         with self._database.write(person) as connection:
-            subjects.lock(connection, person)
-            queue.own(connection, person, id)
-            queue.withdraw(connection, person, id)
+            owner = accounts.speaking_for(connection, person, account_id)
+            subjects.lock(connection, owner)
+            queue.own(connection, owner, id)
+            queue.withdraw(connection, owner, id)
             self._audit.append(connection, person, [_entry(AuditAction.CANDIDATE_WITHDRAWN, id)])
         candidates.announce(Outcome.REJECT, (Reason.WITHDRAWN,))
 
-    def appeal(self, person: Principal, id: UUID, *, text: str | None = None, note: str | None = None) -> None:
-        """Let a reviewer look again. What was refused kept no text: the person sends it again.
+    def appeal(
+        self,
+        person: Principal,
+        id: UUID,
+        *,
+        account_id: UUID | None = None,
+        text: str | None = None,
+        note: str | None = None,
+    ) -> None:
+        """Let a reviewer look again. What was refused kept no text: the person sends it again, for an account as a new
+        proposal.
 
         Raises NotFound, and Conflict with ``reasons`` where no reviewer may decide otherwise, or where it was asked
-        before; PolicyRefused where ``text`` is missing, or ``note`` may not be kept; MemoryDisabled.
+        before; PolicyRefused where ``text`` is missing, or ``note`` may not be kept; MemoryDisabled; Forbidden as
+        ``withdraw``.
         """
         check_note(note)
         check_writable(self._settings, person)
         terms = self._terms(datetime.now(UTC))
         with self._database.write(person) as connection:
-            subjects.lock(connection, person)
-            own = queue.own(connection, person, id)
+            owner = accounts.speaking_for(connection, person, account_id)
+            subjects.lock(connection, owner)
+            own = queue.own(connection, owner, id)
             if own.appealed_at is not None:
                 raise Conflict("This was looked at again before, or will be.", code="appealed_before")
             if own.state is State.OPEN:
-                queue.appeal(connection, person, id, note)
+                queue.appeal(connection, owner, id, note)
+            elif account_id is not None:
+                raise Conflict(
+                    "This waits no more. Propose it for the account again, with 'review': true.", code="not_open"
+                )
             else:
                 self._reopen(connection, person, own, text, note, terms)
             self._audit.append(connection, person, [_entry(AuditAction.CANDIDATE_APPEALED, id)])

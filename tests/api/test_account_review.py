@@ -53,6 +53,32 @@ def test_its_members_learn_of_no_conversation(office: Office) -> None:
     assert not any(conversation in text or "at least" in text for text in shown)
 
 
+def test_its_administrators_see_what_waits_and_take_it_back(office: Office) -> None:
+    _, id = cited(office)
+    about = {"account_id": office.account}
+    other = office.service.client("deputy")
+    office.put("deputy", "admin").raise_for_status()
+    for client in (office.boss, other):
+        [shown] = client.get("/candidates", params=about).raise_for_status().json()["items"]
+        assert (shown["id"], shown["state"], shown["text"]) == (id, "open", SAID)
+        assert (shown["conversation_id"], shown["message_ids"]) == (None, []), "somebody else's conversation"
+        assert client.get("/candidates").json()["items"] == []
+    acts = [("GET", "/candidates"), ("POST", f"/candidates/{id}/appeal"), ("POST", f"/candidates/{id}/withdraw")]
+    for client, status in ((office.member, 403), (office.outside, 404), (office.operator, 404)):
+        for method, path in acts:
+            assert client.request(method, path, params=about).status_code == status
+    assert office.boss.post(f"/candidates/{id}/withdraw").status_code == 404, "it is not about the boss"
+    assert other.post(f"/candidates/{id}/appeal", params=about, json={"note": "We agreed on it."}).status_code == 200
+    assert reviewer(office.service).get(f"/review/candidates/{id}").json()["appeal_note"] == "We agreed on it."
+    assert other.post(f"/candidates/{id}/withdraw", params=about).json()["state"] == "withdrawn"
+    for act in ("withdraw", "appeal"):
+        again = office.boss.post(f"/candidates/{id}/{act}", params=about)
+        assert again.status_code == 409
+    [shown] = office.boss.get("/candidates", params=about).json()["items"]
+    assert (shown["state"], shown["text"], shown["reasons"]) == ("withdrawn", None, ["withdrawn"])
+    assert reviewer(office.service).post(f"/review/candidates/{id}/approve").status_code == 409
+
+
 @pytest.mark.parametrize("lost", [False, True])
 def test_a_correction_that_waited_needs_the_authority_still(office: Office, lost: bool) -> None:
     memory = office.say(office.boss).raise_for_status().json()["memory_id"]

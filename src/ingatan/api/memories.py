@@ -131,15 +131,17 @@ def list_decisions(
     caller: DecisionReader,
     decision: Outcome | None = None,
     state: State | None = None,
+    account_id: UUID | None = None,
     cursor: str | None = None,
     limit: Limit = 50,
 ) -> dict[str, Any]:
-    """The decisions about the caller, newest first: what was refused or is held, and why."""
-    listing = f"candidates:{decision.value if decision else ''}:{state.value if state else ''}"
+    """Decisions about the caller or an account they administer, newest first: what was refused or is held, and why."""
+    listing = f"candidates:{decision.value if decision else ''}:{state.value if state else ''}:{account_id or ''}"
     page = Page(app, caller, listing, cursor, limit)
     before = page.behind_moment
     with app.database.read(caller) as connection:
-        found = decisions.page(connection, caller, decision=decision, state=state, before=before, limit=page.reads)
+        owner = accounts.speaking_for(connection, caller, account_id)
+        found = decisions.page(connection, owner, decision=decision, state=state, before=before, limit=page.reads)
     return page.answer(found, answers.decision, lambda item: (item.created_at, item.id))
 
 

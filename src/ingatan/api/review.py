@@ -79,15 +79,17 @@ def reject(
 
 
 @router.post("/candidates/{id}/appeal", tags=["memories"])
-def appeal(app: Running, caller: Contester, id: UUID, body: Appeal | None = None) -> dict[str, Any]:
+def appeal(
+    app: Running, caller: Contester, id: UUID, body: Appeal | None = None, account_id: UUID | None = None
+) -> dict[str, Any]:
     """Let a reviewer look at it again; what was refused kept no text, so it is sent again."""
     given = body or Appeal()
-    app.appeals.appeal(caller, id, text=given.text, note=given.note)
+    app.appeals.appeal(caller, id, account_id=account_id, text=given.text, note=given.note)
     return {"id": str(id), "state": "open"}
 
 
 @router.post("/candidates/{id}/withdraw", tags=["memories"])
-def withdraw(app: Running, caller: Contester, id: UUID) -> dict[str, Any]:
-    """Take back what waits; nothing of it stays."""
-    app.appeals.withdraw(caller, id)
+def withdraw(app: Running, caller: Contester, id: UUID, account_id: UUID | None = None) -> dict[str, Any]:
+    """Take back what waits, about oneself or about an account of which one is an administrator; nothing of it stays."""
+    app.appeals.withdraw(caller, id, account_id=account_id)
     return {"id": str(id), "state": "withdrawn"}

@@ -15,7 +15,7 @@ from ingatan.audit import AuditAction, Entry
 from ingatan.errors import Conflict
 from ingatan.memories.refusals import Refusal
 from ingatan.storage.database import Connection
-from ingatan.types import NEVER_STORED, Candidate, MemoryType, Outcome, Principal, Reason, new_id
+from ingatan.types import NEVER_STORED, Candidate, MemoryType, Outcome, Principal, Reason, Scope, new_id
 
 
 class State(StrEnum):
@@ -88,7 +88,11 @@ def page(
     before: tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[Decided]:
-    """Up to ``limit`` decisions about the caller by (created_at, id) descending, after ``before``; None means all."""
+    """Up to ``limit`` decisions about the caller by (created_at, id) descending, after ``before``; None means all.
+
+    Those about an account do not say in whose conversation it was told.
+    """
+    own = principal.scope is Scope.USER
     rows = connection.all(
         "candidates.page",
         tenant_id=principal.tenant_id,
@@ -102,8 +106,8 @@ def page(
     return [
         Decided(
             id=row.id,
-            conversation_id=row.conversation_id,
-            message_ids=tuple(row.message_ids),
+            conversation_id=row.conversation_id if own else None,
+            message_ids=tuple(row.message_ids) if own else (),
             type=MemoryType(row.type),
             decision=Outcome(row.decision),
             reasons=tuple(Reason(reason) for reason in row.reasons),
