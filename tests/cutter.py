@@ -73,9 +73,10 @@ class Cutter:
                     message, waiting = waiting[:size], waiting[size:]
                     now = started and message[:1] in ACTING and self._counted()
                     started = True
+                    if now:
+                        gone.set()  # first, or a quick answer would still be heard
                     server.sendall(message)
                     if now:
-                        gone.set()
                         server.shutdown(socket.SHUT_WR)  # what is there is executed, and then the session ends
                         return
         with contextlib.suppress(OSError):

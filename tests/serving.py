@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +29,38 @@ from ingatan.testing import WordEmbedder
 from ingatan.types import Principal, Role
 
 START_SECONDS = 10.0
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For clients of loopback: reading the certificates that everybody trusts takes a client longer than most tests."""
+_idle: list[FastAPI] = []
+"""Web applications of services that ended: their routes are built once, whichever App they serve."""
+
+
+def _keep_as_it_came(web: FastAPI, app: App) -> None:
+    """Nothing beside the API."""
+
+
+class PromptServer(uvicorn.Server):
+    """Ends as soon as it is asked to and has answered, where uvicorn's looks ten times a second."""
+
+    async def main_loop(self) -> None:
+        """Wait until ``stop``."""
+        self._asked = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        await self._asked.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more, let what runs end, close."""
+        for server in self.servers:
+            server.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        while self.server_state.connections or self.server_state.tasks:
+            await asyncio.sleep(0.001)
+        await self.lifespan.shutdown()
+
+    def stop(self) -> None:
+        """From any thread."""
+        self._loop.call_soon_threadsafe(self._asked.set)
 
 
 @dataclass
@@ -45,7 +80,8 @@ class Service:
         """An HTTP client signed in as ``subject``."""
         assert self.app.development_key is not None
         token = development_token(self.app.development_key, subject=subject, tenant=tenant, roles=roles)
-        client = httpx.Client(base_url=self.address, headers={"Authorization": f"Bearer {token}"}, timeout=30)
+        headers = {"Authorization": f"Bearer {token}"}
+        client = httpx.Client(base_url=self.address, headers=headers, timeout=30, verify=NO_TLS)
         self.clients.append(client)
         return client
 
@@ -87,7 +123,7 @@ def serving(
     previous: Sequence[Embedder] = (),
     extractor: Extractor | None = None,
     pause: Callable[[str], None] = lambda step: None,
-    install: Callable[[FastAPI, App], str | None] = lambda web, app: None,
+    install: Callable[[FastAPI, App], str | None] = _keep_as_it_came,
 ) -> Iterator[Service]:
     """Serve the database at ``url`` on a free loopback port until the block ends."""
     chosen = {
@@ -100,9 +136,10 @@ def serving(
     }
     vectors = embedder or WordEmbedder()
     app = App.start(settings.load(chosen), embedder=vectors, previous=previous, extractor=extractor, pause=pause)
-    web = api.create(app)
+    web = _idle.pop() if install is _keep_as_it_came and _idle else api.create(app)
+    web.state.app = app
     sign_in = install(web, app)
-    server = uvicorn.Server(uvicorn.Config(web, host="127.0.0.1", port=0, log_config=None, access_log=False))
+    server = PromptServer(uvicorn.Config(web, host="127.0.0.1", port=0, log_config=None, access_log=False))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     deadline = time.monotonic() + START_SECONDS
@@ -115,9 +152,11 @@ def serving(
     finally:
         for client in service.clients:
             client.close()
-        server.should_exit = True
+        server.stop()
         thread.join(START_SECONDS)
         app.close()
+        if install is _keep_as_it_came:
+            _idle.append(web)
 
 
 def ids(items: list[dict[str, Any]]) -> list[UUID]:

@@ -19,7 +19,7 @@ from ingatan.console.sessions import COOKIE
 from ingatan.storage import embedded
 from ingatan.types import Role
 from tests.api.test_policy import YAML, administrator, changed
-from tests.serving import Service, serving
+from tests.serving import NO_TLS, Service, serving
 
 FORMS = sorted({path for method, path, _ in console.actions() if method == "POST"})
 WORK = "I work at the port of Sabang."
@@ -37,7 +37,7 @@ class Visit:
 
     def __init__(self, service: Service) -> None:
         assert service.sign_in is not None
-        self.client = httpx.Client(base_url=service.address, follow_redirects=True, timeout=30)
+        self.client = httpx.Client(base_url=service.address, follow_redirects=True, timeout=30, verify=NO_TLS)
         service.clients.append(self.client)
         self.page = self.client.get(service.sign_in)
         self.send("/console/language", language="en")
