@@ -56,6 +56,7 @@ bench-weak-model: $(VENV)/.dev ## a real, very weak model extracts; fails if any
 fit: $(VENV)/.dev ## fit anew what screening learned from labelled texts (after texts were added)
 	@$(PIP) install 'scikit-learn>=1.9'
 	@$(BIN)/python -m bench.classifier
+	@$(BIN)/python -m bench.meaning
 
 lock: ## renew the lock files (needs uv; people who only run or test never do)
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header pyproject.toml --group build -o requirements.lock

@@ -44,13 +44,15 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A labelled text. ``told``: may be remembered; ``alone``: is none of a pair."""
+    """A labelled text. ``told``: may be remembered; ``alone``: is none of a pair; ``author``: its file's name, less the
+    language."""
 
     text: str
     language: str
     kind: str
     told: bool
     alone: bool
+    author: str
 
 
 def texts() -> list[Text]:
@@ -65,7 +67,8 @@ def texts() -> list[Text]:
                     continue
                 told, language = row["expect"] in ("keep", "accept"), row.get("language") or row["lang"]
                 text = readable(row["text"])
-                found.append(Text(text=text, language=language, kind=kind, told=told, alone=alone))
+                author = f"{half}/{file.stem.removesuffix('_' + language)}"
+                found.append(Text(text=text, language=language, kind=kind, told=told, alone=alone, author=author))
     return found
 
 

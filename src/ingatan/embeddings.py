@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -49,10 +49,14 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Vectors of texts under one model of the registry: a vector never travels without its space."""
+    """Vectors of texts under one model of the registry: a vector never travels without its space.
+
+    ``meanings`` are those of the built-in embedder, where the texts are to be written: screening looks at them.
+    """
 
     model_id: int | None
     by_text: Mapping[str, Vector]
+    meanings: Mapping[str, Vector] = field(default_factory=dict)
 
     def get(self, text: str) -> Vector | None:
         """The vector of ``text``, or None where the embedder did not answer."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import groupby
 from typing import Any
@@ -21,6 +21,7 @@ from ingatan.leases import Leadership
 from ingatan.memories import embedding_models
 from ingatan.memories.calibration import Calibration, spreads
 from ingatan.memories.embedding_models import LIVE, EmbeddingModel, Pending, State, Waiting
+from ingatan.screening.meaning import SPACE
 from ingatan.storage.database import Database
 from ingatan.telemetry import Event, event
 from ingatan.types import Principal, new_id
@@ -122,6 +123,18 @@ class Projections:
             event(Event.EMBEDDER_FAILED, level="warning", code=error.code, count=len(unique))
             return Vectors(space.model_id, {})
         return Vectors(space.model_id, dict(zip(unique, made, strict=True)))
+
+    def to_write(self, texts: Sequence[str]) -> Vectors:
+        """``vectors`` of what would be remembered, with its meanings. EmbedderFailed where those cannot be had: what
+        screening has not seen whole is not written. Without the built-in embedder, which every service has, none.
+        """
+        made, reader = self.vectors(texts), self._known.get(SPACE)
+        if reader is None or not texts:
+            return made
+        unique = list(dict.fromkeys(texts))
+        if self.current.embedder.name == SPACE and all(made.get(text) is not None for text in unique):
+            return replace(made, meanings=made.by_text)
+        return replace(made, meanings=dict(zip(unique, reader.passages(unique), strict=True)))
 
     def tend(self, limit: int = VECTORS_AT_ONCE_MAX) -> int:
         """One round: begin a switch, make missing vectors, end the switch, remove what was left long ago.

@@ -21,6 +21,7 @@ from ingatan.app import App
 from ingatan.memories.packet import NOTES
 from ingatan.screening import decoding
 from ingatan.screening.catalogue import CATALOGUE
+from ingatan.screening.meaning import REASONS
 from ingatan.screening.view import CHARACTERS_MAX
 from ingatan.settings import LEGACY_PREFIX, PREFIX, Group, Settings
 from ingatan.types import NEVER_STORED, Reason
@@ -183,6 +184,13 @@ def screening_page() -> str:
         reads = detector.reads.replace("|", "\\|")
         head = f"| `{detector.name}` | `{detector.reason.value}` | {reads} | {languages} "
         lines.append(f"{head}| {detector.example} | {guesses} |")
+    reasons = " or ".join(f"`{reason.value}`" for reason in REASONS.values())
+    lines += [
+        "",
+        f"What passes all of them and would be remembered is looked at once more, by its vector: what resembles in its "
+        f"meaning what steers the assistant is refused as {reasons} "
+        "([decision 0024](../decisions/0024-a-look-at-the-meaning.md)).",
+    ]
     return "\n".join(lines) + "\n"
 
 

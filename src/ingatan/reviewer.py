@@ -112,7 +112,7 @@ class Reviewer:
         expected = considered.decision
         if text is not None:
             _check_edit(expected, candidate)
-        vectors = self._projections.vectors([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
+        vectors = self._projections.to_write([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
         self._pause("considered")
         with self._database.write(owner) as connection:
             if candidate.source_id is not None:

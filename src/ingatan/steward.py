@@ -269,7 +269,7 @@ class Steward:
         """Consider, embed what would be stored, then decide anew under the lock and carry it out."""
         terms = self._terms(datetime.now(UTC))
         expected, epoch = self._expected(principal, candidate, source, terms)
-        vectors = self._projections.vectors([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
+        vectors = self._projections.to_write([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
         candidate_id = new_id()
         with self._database.write(principal) as connection:
             if source is not None:

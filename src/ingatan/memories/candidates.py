@@ -18,7 +18,7 @@ from ingatan.audit import AuditAction, Entry
 from ingatan.embeddings import NO_VECTORS, Vectors
 from ingatan.languages.detect import language_of
 from ingatan.memories import decisions, policy, queue, registry
-from ingatan.memories.assessment import Assessment, assess
+from ingatan.memories.assessment import Assessment, assess, meant
 from ingatan.memories.decision_context import PolicyContext
 from ingatan.memories.held import held, waits
 from ingatan.memories.standing import Standing
@@ -111,6 +111,7 @@ def settle(
     standing.refresh(connection)
     state = standing.context(candidate, written_in_conversation)
     decision = policy.decide(candidate, context=state, assessment=assessment)
+    decision = looked_at_again(decision, candidate, state, assessment, vectors)
     if verdict is not None and decision.outcome is not Outcome.ACCEPT:
         decision = replace(decision, outcome=Outcome.REJECT)  # no reviewer looks at it twice
     candidate_id = candidate_id or new_id()
@@ -129,6 +130,22 @@ def settle(
     entries.append(decisions.keep(connection, standing.principal, record))
     standing.settled += 1
     return Settled(candidate_id=candidate_id, decision=decision, memory_id=memory_id, entries=tuple(entries))
+
+
+def looked_at_again(
+    decision: Decision,
+    candidate: Candidate,
+    state: PolicyContext,
+    assessment: Assessment | None,
+    vectors: Vectors,
+) -> Decision:
+    """``decision``, or what the policy decides where the meaning of what it would accept resembles what steers."""
+    meaning = vectors.meanings.get(decision.text)
+    reason = meant(candidate, decision.text, meaning) if decision.outcome is Outcome.ACCEPT else None
+    if reason is None:
+        return decision
+    assessed = assessment or assess(candidate, state.turns)
+    return policy.decide(candidate, context=state, assessment=replace(assessed, refused=(reason,)))
 
 
 def keepsake(standing: Standing, candidate: Candidate, decision: Decision) -> dict[str, Any]:

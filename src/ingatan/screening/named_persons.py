@@ -19,7 +19,7 @@ _OWN_NAME = re.compile(
 
 @cache
 def _named() -> re.Pattern[str]:
-    name = r"(?!I['’])[A-ZĐÀ-Ỹ][\w'’-]+"
+    name = r"(?!I['’]|User\b)[A-ZĐÀ-Ỹ][\w'’-]+"
     title = (
         r"(?:Mrs?|Ms|Miss|Dr|Prof|Pak|Bu|Bapak|Ibu|Bang|Kak|Mas|Mbak|Mba|Ustaz|Ustadz|Teungku|Tgk|Cut|Om|Tante"
         r"|Ông|Bà"
