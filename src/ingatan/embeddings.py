@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -51,12 +51,13 @@ class Embedder(Protocol):
 class Vectors:
     """Vectors of texts under one model of the registry: a vector never travels without its space.
 
-    ``meanings`` are those of the built-in embedder, where the texts are to be written: screening looks at them.
+    ``meanings`` are those of the built-in embedder, where the texts may be written: screening looks at them. None where
+    there is no such embedder.
     """
 
     model_id: int | None
     by_text: Mapping[str, Vector]
-    meanings: Mapping[str, Vector] = field(default_factory=dict)
+    meanings: Mapping[str, Vector] | None = None
 
     def get(self, text: str) -> Vector | None:
         """The vector of ``text``, or None where the embedder did not answer."""

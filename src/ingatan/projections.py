@@ -20,11 +20,12 @@ from ingatan.errors import IngatanError, StartRefused
 from ingatan.leases import Leadership
 from ingatan.memories import embedding_models
 from ingatan.memories.calibration import Calibration, spreads
+from ingatan.memories.candidates import Considered
 from ingatan.memories.embedding_models import LIVE, EmbeddingModel, Pending, State, Waiting
 from ingatan.screening.meaning import SPACE
 from ingatan.storage.database import Database
 from ingatan.telemetry import Event, event
-from ingatan.types import Principal, new_id
+from ingatan.types import Outcome, Principal, new_id
 
 SYSTEM = Principal(UUID(int=0), UUID(int=0))
 """Scope of what belongs to no person: the embedding models."""
@@ -124,17 +125,20 @@ class Projections:
             return Vectors(space.model_id, {})
         return Vectors(space.model_id, dict(zip(unique, made, strict=True)))
 
-    def to_write(self, texts: Sequence[str]) -> Vectors:
-        """``vectors`` of what would be remembered, with its meanings. EmbedderFailed where those cannot be had: what
-        screening has not seen whole is not written. Without the built-in embedder, which every service has, none.
+    def to_write(self, expected: Sequence[Considered]) -> Vectors:
+        """``vectors`` of what would be accepted, and the meanings of all that may come to be, should things change.
+
+        Only the built-in embedder, in this process, sees what is not accepted. EmbedderFailed where it does not answer:
+        what screening has not seen whole is not written. Without it, and every service has it, no meanings.
         """
-        made, reader = self.vectors(texts), self._known.get(SPACE)
-        if reader is None or not texts:
+        accepted = [found.decision.text for found in expected if found.decision.outcome is Outcome.ACCEPT]
+        made, reader = self.vectors(accepted), self._known.get(SPACE)
+        if reader is None:
             return made
-        unique = list(dict.fromkeys(texts))
-        if self.current.embedder.name == SPACE and all(made.get(text) is not None for text in unique):
-            return replace(made, meanings=made.by_text)
-        return replace(made, meanings=dict(zip(unique, reader.passages(unique), strict=True)))
+        known = made.by_text if self.current.embedder.name == SPACE else {}
+        left = list(dict.fromkeys(text for found in expected for text in found.texts if text not in known))
+        seen = dict(zip(left, reader.passages(left), strict=True)) if left else {}
+        return replace(made, meanings={**known, **seen})
 
     def tend(self, limit: int = VECTORS_AT_ONCE_MAX) -> int:
         """One round: begin a switch, make missing vectors, end the switch, remove what was left long ago.

@@ -14,7 +14,6 @@ from uuid import UUID
 
 from ingatan import accounts, conversations, idempotency, sources, subjects, transcript
 from ingatan.audit import Audit, AuditAction, Entry
-from ingatan.embeddings import NO_VECTORS
 from ingatan.errors import Conflict, Forbidden, IngatanError, PolicyRefused
 from ingatan.idempotency import Key
 from ingatan.languages.detect import language_of
@@ -112,7 +111,7 @@ class Reviewer:
         expected = considered.decision
         if text is not None:
             _check_edit(expected, candidate)
-        vectors = self._projections.to_write([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
+        vectors = self._projections.to_write([considered])
         self._pause("considered")
         with self._database.write(owner) as connection:
             if candidate.source_id is not None:

@@ -14,7 +14,6 @@ from uuid import UUID
 
 from ingatan import accounts, conversations, erasure, idempotency, sources, spans, subjects, suppressions, transcript
 from ingatan.audit import Audit, AuditAction, Entry
-from ingatan.embeddings import NO_VECTORS
 from ingatan.erasure import Receipt
 from ingatan.errors import Conflict, Forbidden, MemoryDisabled, NotFound, PolicyRefused, RateLimited
 from ingatan.idempotency import Key
@@ -32,7 +31,6 @@ from ingatan.telemetry import Event, event
 from ingatan.types import (
     Candidate,
     Consent,
-    Decision,
     Memory,
     Outcome,
     Principal,
@@ -269,7 +267,7 @@ class Steward:
         """Consider, embed what would be stored, then decide anew under the lock and carry it out."""
         terms = self._terms(datetime.now(UTC))
         expected, epoch = self._expected(principal, candidate, source, terms)
-        vectors = self._projections.to_write([expected.text]) if expected.outcome is Outcome.ACCEPT else NO_VECTORS
+        vectors = self._projections.to_write([expected])
         candidate_id = new_id()
         with self._database.write(principal) as connection:
             if source is not None:
@@ -292,7 +290,7 @@ class Steward:
 
     def _expected(
         self, principal: Principal, candidate: Candidate, source: Source | None, terms: Terms
-    ) -> tuple[Decision, int]:
+    ) -> tuple[candidates.Considered, int]:
         """What would be decided as things stand, and the owner's erasure epoch then; nothing is written."""
         with self._database.read(principal) as connection:
             turns = self._cited(connection, principal, candidate)
@@ -300,7 +298,7 @@ class Steward:
             epoch = subjects.read(connection, owner).erasure_epoch
             standing = Standing(connection, owner, [candidate], terms, turns=turns, writer=writer, source=source)
         [considered] = candidates.consider(standing, [candidate])
-        return considered.decision, epoch
+        return considered, epoch
 
     def _owner_of(self, connection: Connection, principal: Principal, memory_id: UUID) -> Principal:
         """Whose memory it is, for a caller who may change it. Raises NotFound, Forbidden."""

@@ -197,8 +197,8 @@ class Sweeper:
             return Thoughts(reading, (), NO_VECTORS, ())  # nothing of theirs may be read: no model is asked
         found = self._extract(turns, reading, claim, owner)
         refused = refusals.noticed(turns, owner.subject_id, found)
-        proposed, texts = self._weigh(owner, reading, found, now)
-        return Thoughts(reading, tuple(proposed), self._projections.to_write(texts), tuple(refused))
+        proposed, expected = self._weigh(owner, reading, found, now)
+        return Thoughts(reading, tuple(proposed), self._projections.to_write(expected), tuple(refused))
 
     def _extract(self, turns: Sequence[Turn], reading: Reading, claim: Claim, owner: Principal) -> Sequence[Candidate]:
         memory = self._settings
@@ -225,13 +225,12 @@ class Sweeper:
 
     def _weigh(
         self, owner: Principal, reading: Reading, proposed: Sequence[Candidate], now: datetime
-    ) -> tuple[list[Weighed], list[str]]:
-        """``proposed`` with those first that may be kept, the most important before the others; and their texts.
+    ) -> tuple[list[Weighed], list[candidates.Considered]]:
+        """``proposed`` with those first that may be kept, the most important before the others; and how it looks now.
 
-        Only texts that would be accepted as things stand reach the embedder. Requests to forget keep their place.
+        Requests to forget keep their place.
         """
         ranked: list[tuple[float, int, Weighed]] = []
-        texts: list[str] = []
         if not proposed:
             return [], []
         with self._database.read(owner) as connection:
@@ -242,9 +241,7 @@ class Sweeper:
             closing = candidate.operation is Operation.DELETE
             order = -2.0 if closing else -candidate.importance if accepted else 1.0
             ranked.append((order, n, Weighed(candidate, found.assessment)))
-            if accepted and found.decision.text:
-                texts.append(found.decision.text)
-        return [weighed for _, _, weighed in sorted(ranked, key=lambda item: item[:2])], texts
+        return [weighed for _, _, weighed in sorted(ranked, key=lambda item: item[:2])], considered
 
     def _commit(self, claim: Claim, thoughts: Sequence[Thoughts], now: datetime) -> list[Outcomes]:
         """Decide with fresh state and write for every asker, in id order, each in their own scope; all or nothing."""

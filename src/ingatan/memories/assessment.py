@@ -11,12 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from ingatan.embeddings import Vector
 from ingatan.memories.grounding import Grounding, ground
 from ingatan.memories.slots import Slot
 from ingatan.memories.statement import is_statement
 from ingatan.screening import screen
-from ingatan.screening.meaning import steers
 from ingatan.text import visible
 from ingatan.types import Candidate, Memory, MemoryType, Operation, Reason, SourceKind, Turn
 
@@ -83,14 +81,11 @@ def screened_whole(text: str, language: str) -> tuple[Reason, ...]:
     return _without(_reasons(text, (), language=language, recurring=False), SourceKind.SELF, MemoryType.FACT)
 
 
-def meant(candidate: Candidate, text: str, meaning: Vector | None) -> Reason | None:
-    """Why ``text``, which screening lets pass, may not be stored by its ``meaning``; None if it may, or is not known.
-
-    Not asked of what systems of record and documents say, whose language the look was not fitted on.
+def by_meaning(candidate: Candidate) -> bool:
+    """Whether the meaning of what would be stored of ``candidate`` is looked at: not what systems of record and
+    documents say, whose language the look was not fitted on, nor a request to forget.
     """
-    if meaning is None or candidate.source in _RECORDS or candidate.operation is Operation.DELETE:
-        return None
-    return steers(text, meaning)
+    return candidate.source not in _RECORDS and candidate.operation is not Operation.DELETE
 
 
 def _screened(candidate: Candidate, grounding: Grounding) -> tuple[Reason, ...]:

@@ -15,13 +15,15 @@ from uuid import UUID
 
 from ingatan import erasure, subjects, suppressions
 from ingatan.audit import AuditAction, Entry
-from ingatan.embeddings import NO_VECTORS, Vectors
+from ingatan.embeddings import Vectors
+from ingatan.errors import Conflict
 from ingatan.languages.detect import language_of
 from ingatan.memories import decisions, policy, queue, registry
-from ingatan.memories.assessment import Assessment, assess, meant
+from ingatan.memories.assessment import Assessment, assess, by_meaning
 from ingatan.memories.decision_context import PolicyContext
 from ingatan.memories.held import held, waits
 from ingatan.memories.standing import Standing
+from ingatan.screening.meaning import steers
 from ingatan.storage.database import Connection
 from ingatan.telemetry import Event, event
 from ingatan.types import (
@@ -44,6 +46,13 @@ class Considered:
 
     decision: Decision
     assessment: Assessment
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What may come to be written of it: what would be, and what its words alone allow, should things change."""
+        words = self.assessment
+        allowed = words.grounding.reason is None and words.unfit is None and not words.refused
+        return tuple(dict.fromkeys(filter(None, (self.decision.text, words.grounding.text if allowed else ""))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,9 +106,9 @@ def settle(
     standing: Standing,
     candidate: Candidate,
     *,
+    vectors: Vectors,
     assessment: Assessment | None = None,
     candidate_id: UUID | None = None,
-    vectors: Vectors = NO_VECTORS,
     written_in_conversation: int = 0,
     verdict: decisions.Verdict | None = None,
 ) -> Settled:
@@ -139,9 +148,16 @@ def looked_at_again(
     assessment: Assessment | None,
     vectors: Vectors,
 ) -> Decision:
-    """``decision``, or what the policy decides where the meaning of what it would accept resembles what steers."""
-    meaning = vectors.meanings.get(decision.text)
-    reason = meant(candidate, decision.text, meaning) if decision.outcome is Outcome.ACCEPT else None
+    """``decision``, or what the policy decides where the meaning of what it would accept resembles what steers.
+
+    Raises Conflict for a text that was not expected to be accepted, and so has no vector yet: it is to be tried again.
+    """
+    looks = decision.outcome is Outcome.ACCEPT and by_meaning(candidate)
+    if vectors.meanings is None or not looks:
+        return decision
+    if decision.text not in vectors.meanings:
+        raise Conflict("What is remembered changed meanwhile. Send this again.", code="changed_meanwhile")
+    reason = steers(decision.text, vectors.meanings[decision.text])
     if reason is None:
         return decision
     assessed = assessment or assess(candidate, state.turns)
