@@ -38,7 +38,7 @@ from ingatan.types import (
     Trust,
 )
 
-RULES_VERSION = 6
+RULES_VERSION = 7
 """Grows with every change of what the same candidate and state lead to; part of each decision's policy version."""
 FORGET_OVERLAP_MIN = 0.6
 """The share of the words to forget that a memory must hold to be meant, when it is the only one that holds so many."""
