@@ -132,10 +132,11 @@ class Projections:
         what screening has not seen whole is not written. Without it, and every service has it, no meanings.
         """
         accepted = [found.decision.text for found in expected if found.decision.outcome is Outcome.ACCEPT]
-        made, reader = self.vectors(accepted), self._known.get(SPACE)
+        space = self.current
+        made, reader = self.vectors(accepted, space), self._known.get(SPACE)
         if reader is None:
             return made
-        known = made.by_text if self.current.embedder.name == SPACE else {}
+        known = made.by_text if space.embedder.name == SPACE else {}
         left = list(dict.fromkeys(text for found in expected for text in found.texts if text not in known))
         seen = dict(zip(left, reader.passages(left), strict=True)) if left else {}
         return replace(made, meanings={**known, **seen})

@@ -155,12 +155,13 @@ def looked_at_again(
     looks = decision.outcome is Outcome.ACCEPT and by_meaning(candidate)
     if vectors.meanings is None or not looks:
         return decision
-    if decision.text not in vectors.meanings:
+    assessed = assessment or assess(candidate, state.turns)
+    text = decision.text if decision.text in vectors.meanings else assessed.grounding.text  # known in other spelling
+    if text not in vectors.meanings:
         raise Conflict("What is remembered changed meanwhile. Send this again.", code="changed_meanwhile")
-    reason = steers(decision.text, vectors.meanings[decision.text])
+    reason = steers(text, vectors.meanings[text])
     if reason is None:
         return decision
-    assessed = assessment or assess(candidate, state.turns)
     return policy.decide(candidate, context=state, assessment=replace(assessed, refused=(reason,)))
 
 
