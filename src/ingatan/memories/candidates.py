@@ -44,13 +44,16 @@ from ingatan.types import (
 class Considered:
     """What would be decided as things stood, and what the words alone came to, which stays true."""
 
+    candidate: Candidate
     decision: Decision
     assessment: Assessment
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What may come to be written of it: what would be, and what its words alone allow, should things change."""
+        """What is to be looked at, for it may come to be written: what would be, and what its words alone allow."""
         words = self.assessment
+        if not by_meaning(self.candidate):
+            return ()
         allowed = words.grounding.reason is None and words.unfit is None and not words.refused
         return tuple(dict.fromkeys(filter(None, (self.decision.text, words.grounding.text if allowed else ""))))
 
@@ -96,7 +99,9 @@ def consider(standing: Standing, proposed: Sequence[Candidate]) -> list[Consider
     """What the policy would decide on each as things stand; nothing is written."""
     found = [assess(candidate, standing.turns) for candidate in proposed]
     return [
-        Considered(policy.decide(candidate, context=standing.context(candidate), assessment=assessment), assessment)
+        Considered(
+            candidate, policy.decide(candidate, context=standing.context(candidate), assessment=assessment), assessment
+        )
         for candidate, assessment in zip(proposed, found, strict=True)
     ]
 
